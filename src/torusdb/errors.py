@@ -1,0 +1,83 @@
+"""Every error the service answers with: one class each, raised in the core, put on the wire in one place.
+
+The class name is the service's error code. The namespace is the part of `__type` before the `#`; it differs by
+the layer of the service that refused the request, and clients that read the wire rather than an SDK see it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+CORAL = "com.amazon.coral.service"
+CORAL_VALIDATE = "com.amazon.coral.validate"
+DYNAMODB = "com.amazonaws.dynamodb.v20120810"
+
+
+class ServiceError(Exception):
+    """An answer that refuses a request. `members` are the further members of the error's shape, such as `Item`."""
+
+    namespace: ClassVar[str] = DYNAMODB
+    status: ClassVar[int] = 400
+    message_member: ClassVar[str] = "message"
+
+    def __init__(self, message: str | None = None, **members: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.members = members
+
+    @property
+    def code(self) -> str:
+        return type(self).__name__
+
+    def body(self) -> dict[str, Any]:
+        """The JSON body of the answer."""
+        body: dict[str, Any] = {"__type": f"{self.namespace}#{self.code}"}
+        if self.message is not None:
+            body[self.message_member] = self.message
+        body.update(self.members)
+        return body
+
+
+class ValidationException(ServiceError):
+    namespace = CORAL_VALIDATE
+
+
+class SerializationException(ServiceError):
+    namespace = CORAL
+    message_member = "Message"
+
+
+class UnknownOperationException(ServiceError):
+    namespace = CORAL
+
+
+class AccessDeniedException(ServiceError):
+    namespace = CORAL
+
+
+class InternalServerError(ServiceError):
+    status = 500
+
+
+class ConditionalCheckFailedException(ServiceError):
+    pass
+
+
+class ItemCollectionSizeLimitExceededException(ServiceError):
+    pass
+
+
+class LimitExceededException(ServiceError):
+    pass
+
+
+class ProvisionedThroughputExceededException(ServiceError):
+    pass
+
+
+class ResourceInUseException(ServiceError):
+    pass
+
+
+class ResourceNotFoundException(ServiceError):
+    pass
