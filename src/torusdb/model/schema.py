@@ -1,0 +1,137 @@
+"""Tables and indexes: what the catalog keeps of them, and what follows from it for keys.
+
+These are values. A change of a table makes a new `Table`; whoever holds the old one keeps a consistent view of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from torusdb.model.attributes import Item
+from torusdb.model.keys import index_entry_key, index_partition, item_key, space_bounds
+
+KeyType: TypeAlias = Literal["S", "N", "B"]
+ProjectionType: TypeAlias = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
+
+BASE_INDEX_ID = 0
+"""The index id of a table's own items in the key space."""
+
+
+class Throughput(msgspec.Struct, frozen=True):
+    read_units: int = 0
+    write_units: int = 0
+    last_increase: float | None = None
+    last_decrease: float | None = None
+    decreases_today: int = 0
+
+
+class KeyAttribute(msgspec.Struct, frozen=True):
+    name: str
+    type: KeyType
+
+
+class Index(msgspec.Struct, frozen=True, dict=True):
+    """A secondary index. `index_id` is never used again within its table, so that a dropped index's space can be
+    cleared behind requests."""
+
+    name: str
+    index_id: int
+    is_global: bool
+    hash_keys: list[KeyAttribute]
+    range_keys: list[KeyAttribute]
+    projection: ProjectionType
+    non_key_attributes: list[str] = []
+    throughput: Throughput = Throughput()
+    on_demand: dict[str, int] | None = None
+    warm: dict[str, int] | None = None
+    status: Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"] = "ACTIVE"
+    backfilling: bool = False
+
+    @cached_property
+    def keys(self) -> list[KeyAttribute]:
+        return [*self.hash_keys, *self.range_keys]
+
+    @cached_property
+    def key_names(self) -> frozenset[str]:
+        return frozenset(key.name for key in self.keys)
+
+
+class Table(msgspec.Struct, frozen=True, dict=True):
+    """A table. `table_id` is never used again within a database."""
+
+    name: str
+    table_id: int
+    uuid: str
+    arn: str
+    hash_key: KeyAttribute
+    range_key: KeyAttribute | None
+    attribute_types: dict[str, KeyType]
+    """AttributeDefinitions: the key attributes of the table and all indexes, in the order given."""
+    created: float
+    status: Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"] = "ACTIVE"
+    status_until: float = 0.0
+    """When a phase imitated by --table-delay ends; jobs move the table on."""
+    billing: Literal["PROVISIONED", "PAY_PER_REQUEST"] = "PROVISIONED"
+    billing_changed: float | None = None
+    throughput: Throughput = Throughput()
+    on_demand: dict[str, int] | None = None
+    warm: dict[str, int] | None = None
+    indexes: list[Index] = []
+    next_index_id: int = 1
+    deletion_protection: bool = False
+    table_class: str | None = None
+    stream: dict[str, Any] | None = None
+    stream_label: str | None = None
+    sse: dict[str, Any] | None = None
+    tags: dict[str, str] = {}
+    resource_policy: str | None = None
+
+    @cached_property
+    def keys(self) -> list[KeyAttribute]:
+        """The primary key: one or two attributes."""
+        return [self.hash_key] if self.range_key is None else [self.hash_key, self.range_key]
+
+    @cached_property
+    def key_names(self) -> frozenset[str]:
+        return frozenset(key.name for key in self.keys)
+
+    @cached_property
+    def base_partition(self) -> bytes:
+        return index_partition(self.table_id, BASE_INDEX_ID)
+
+    @cached_property
+    def index_by_name(self) -> dict[str, Index]:
+        return {index.name: index for index in self.indexes}
+
+    @cached_property
+    def local_indexes(self) -> list[Index]:
+        return [index for index in self.indexes if not index.is_global]
+
+    @cached_property
+    def global_indexes(self) -> list[Index]:
+        return [index for index in self.indexes if index.is_global]
+
+    def key_of(self, item: Item) -> bytes:
+        """The storage key of an item whose key attributes have been checked."""
+        return item_key(self.base_partition, item, self.hash_key, self.range_key)
+
+    def entry_key(self, index: Index, item: Item) -> bytes | None:
+        """The storage key of the item's entry in `index`; None where the item lacks a key attribute of it."""
+        return index_entry_key(index_partition(self.table_id, index.index_id), item, index, self.keys)
+
+    def project(self, index: Index, item: Item) -> Item:
+        """What `index` stores of the item."""
+        if index.projection == "ALL":
+            return item
+        kept = index.key_names | self.key_names
+        if index.projection == "INCLUDE":
+            kept = kept | frozenset(index.non_key_attributes)
+        return {name: value for name, value in item.items() if name in kept}
+
+    def spaces(self) -> Iterator[tuple[bytes, bytes]]:
+        """The bounds of everything the table keeps, for `Clear`."""
+        yield space_bounds(self.table_id, None)
