@@ -1,0 +1,28 @@
+"""What an operation is given besides its request. It has no other way to the world than this and its commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from torusdb.operations.catalog import Catalog
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What the person who starts a database may choose of its behaviour."""
+
+    table_delay_seconds: float = 0.0
+    """How long tables and indexes stay in CREATING, UPDATING and DELETING, to imitate the service; 0 is at once."""
+
+
+class Context(msgspec.Struct):
+    catalog: Catalog
+    now: Callable[[], float]
+    """Seconds since the epoch: the only clock of an operation or a job."""
+    new_uuid: Callable[[], str]
+    next_table_id: Callable[[], int]
+    """A number never given before in this database."""
+    wake_jobs: Callable[[], None]
+    """Says that the catalog or the job space holds new work."""
+    settings: Settings = Settings()
