@@ -1,0 +1,256 @@
+"""Writes what the service's public model says of shapes and constraints into the package.
+
+    python tools/generate_shapes.py
+
+reads the models that botocore carries, applies `shape_overrides`, and writes `src/torusdb/api/shapes.json` (facts for the
+messages) and `src/torusdb/api/requests.py` (typed requests for the decoder). The output depends on nothing but
+botocore's version, which both files record.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import botocore
+import shape_overrides
+
+API = Path(__file__).resolve().parent.parent / "src" / "torusdb" / "api"
+
+MODELS = {"DynamoDB_20120810": "dynamodb/2012-08-10", "DynamoDBStreams_20120810": "dynamodbstreams/2012-08-10"}
+
+BUILT = [
+    *["CreateTable", "DescribeTable", "UpdateTable", "DeleteTable", "ListTables"],
+    *["PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan", "BatchGetItem", "BatchWriteItem"],
+    *["DescribeLimits", "DescribeEndpoints"],
+]
+"""Operations that get a request type. The others are known by name only, and are answered as unknown."""
+
+CONSTRAINTS = ("min", "max", "pattern", "enum")
+JAVA_PACKAGE = "com.amazonaws.dynamodb.v20120810."
+JAVA_SCALARS = {
+    "string": "java.lang.String",
+    "boolean": "java.lang.Boolean",
+    "integer": "java.lang.Integer",
+    "long": "java.lang.Long",
+    "double": "java.lang.Double",
+    "timestamp": "java.util.Date",
+    "blob": "java.nio.ByteBuffer",
+}
+PYTHON_SCALARS = {
+    "string": "str",
+    "boolean": "bool",
+    "integer": "int",
+    "long": "int",
+    "double": "float",
+    "timestamp": "float",
+    "blob": "bytes",
+}
+
+Shapes = dict[str, dict[str, Any]]
+
+
+def read_models() -> tuple[dict[str, dict[str, str]], Shapes]:
+    """The operations by target prefix with their input shapes, and all shapes that inputs reach."""
+    operations: dict[str, dict[str, str]] = {}
+    shapes: Shapes = {}
+    data = Path(botocore.__file__).parent / "data"
+    for target, path in MODELS.items():
+        model = json.loads(gzip.decompress((data / path / "service-2.json.gz").read_bytes()))
+        prefix = "" if not operations else "Streams"
+        operations[target] = {
+            name: prefix + operation["input"]["shape"] for name, operation in sorted(model["operations"].items())
+        }
+        for operation in model["operations"].values():
+            collect(operation["input"]["shape"], model["shapes"], prefix, shapes)
+    return operations, dict(sorted(shapes.items()))
+
+
+def collect(name: str, source: dict[str, Any], prefix: str, shapes: Shapes) -> None:
+    """Adds the shape and what it reaches. Shapes of Streams carry a prefix: names mean other things there."""
+    key = prefix + name
+    if key in shapes:
+        return
+    shape = source[name]
+    fact: dict[str, Any] = {"type": shape["type"]}
+    shapes[key] = fact
+    fact.update({rule: shape[rule] for rule in CONSTRAINTS if rule in shape})
+    fact.update(shape_overrides.SHAPES.get(key, {}))
+    children: list[str] = []
+    if shape["type"] == "structure":
+        fact["members"] = members_of(key, shape, prefix)
+        children = [member["shape"] for member in shape["members"].values()]
+    elif shape["type"] == "list":
+        fact["member"] = prefix + shape["member"]["shape"]
+        children = [shape["member"]["shape"]]
+    elif shape["type"] == "map":
+        fact["key"] = prefix + shape["key"]["shape"]
+        fact["value"] = prefix + shape["value"]["shape"]
+        children = [shape["key"]["shape"], shape["value"]["shape"]]
+    for child in children:
+        collect(child, source, prefix, shapes)
+    fact["java"] = java_type(name, source)
+
+
+def members_of(key: str, shape: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
+    members = []
+    for name, member in shape["members"].items():
+        fact: dict[str, Any] = {"name": name, "shape": prefix + member["shape"]}
+        if name in shape.get("required", []):
+            fact["required"] = True
+        fact.update(shape_overrides.MEMBERS.get(f"{key}.{name}", {}))
+        members.append(fact)
+    return members
+
+
+def java_type(name: str, source: dict[str, Any]) -> str:
+    """The type as SerializationException names it."""
+    shape = source[name]
+    if shape["type"] == "list":
+        return f"java.util.List<{java_type(shape['member']['shape'], source)}>"
+    if shape["type"] == "map":
+        key, value = (java_type(shape[part]["shape"], source) for part in ("key", "value"))
+        return f"java.util.Map<{key}, {value}>"
+    return JAVA_SCALARS.get(shape["type"], JAVA_PACKAGE + name)
+
+
+def snake_case(name: str) -> str:
+    words = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+", name)
+    return "_".join(word.lower() for word in words)
+
+
+def pascal_case(name: str) -> str:
+    """What msgspec's `rename="pascal"` makes of a field's name."""
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+
+
+class Writer:
+    """Writes the request types: nested structures before those that use them."""
+
+    def __init__(self, shapes: Shapes) -> None:
+        self.shapes = shapes
+        self.written: set[str] = set()
+        self.lines: list[str] = []
+
+    def structure(self, name: str, class_name: str) -> None:
+        if name in self.written:
+            return
+        self.written.add(name)
+        fields = [self.field(member) for member in self.shapes[name]["members"]]
+        self.lines += ["", "", f"class {class_name}(Request):"]
+        self.lines += [f"    {field}" for field in fields] or ["    pass"]
+
+    def field(self, member: dict[str, Any]) -> str:
+        name = snake_case(member["name"])
+        annotation = self.annotation(member["shape"], member)
+        optional = not member.get("required")
+        arguments = [] if pascal_case(name) == member["name"] else [f'name="{member["name"]}"']
+        if optional:
+            annotation += " | None"
+            arguments.append("default=None")
+        if arguments in ([], ["default=None"]):
+            return f"{name}: {annotation}" + (" = None" if optional else "")
+        return f"{name}: {annotation} = msgspec.field({', '.join(arguments)})"
+
+    def annotation(self, name: str, overrides: dict[str, Any]) -> str:
+        if name == "AttributeValue":
+            return "WireValue"
+        shape = {**self.shapes[name], **overrides}
+        kind = shape["type"]
+        if kind == "structure":
+            self.structure(name, name)
+            return name
+        if shape.get("enum"):
+            return f"Literal[{', '.join(json.dumps(value) for value in shape['enum'])}]"
+        if kind == "list":
+            plain = f"list[{self.annotation(shape['member'], {})}]"
+        elif kind == "map":
+            plain = f"dict[str, {self.annotation(shape['value'], shape.get('values', {}))}]"
+        else:
+            plain = PYTHON_SCALARS[kind]
+        meta = self.meta(kind, shape)
+        return f"Annotated[{plain}, msgspec.Meta({', '.join(meta)})]" if meta else plain
+
+    @staticmethod
+    def meta(kind: str, shape: dict[str, Any]) -> list[str]:
+        if "accepts" in shape:
+            return [f'pattern=r"\\A(?:{shape["accepts"]})\\Z"']
+        low, high = ("ge", "le") if kind in ("integer", "long") else ("min_length", "max_length")
+        meta = []
+        if shape.get("min"):
+            meta.append(f"{low}={shape['min']}")
+        if low == "ge" and shape.get("min") == 0:
+            meta.append("ge=0")
+        if shape.get("max") and not unbounded_here(kind, shape):
+            meta.append(f"{high}={shape['max']}")
+        if shape.get("pattern"):
+            # To the very end: `$` alone would let a newline follow.
+            meta.append(f'pattern=r"\\A(?:{shape["pattern"]})\\Z"')
+        return meta
+
+
+def unbounded_here(kind: str, shape: dict[str, Any]) -> bool:
+    """Names of attributes: their limit of 64 KB is beyond every limit of an item or an expression."""
+    return kind == "string" and shape["max"] == 65535
+
+
+def requests_source(operations: dict[str, str], shapes: Shapes) -> str:
+    writer = Writer(shapes)
+    for operation in BUILT:
+        writer.structure(operations[operation], f"{operation}Request")
+    table = [f'    "{operation}": {operation}Request,' for operation in BUILT]
+    return "\n".join(
+        [
+            '"""The requests of all operations that are built, as types for the decoder.',
+            "",
+            f"Generated by tools/generate_shapes.py from botocore {botocore.__version__}; do not edit.",
+            "Fields have the wire's names in snake case. A type admits valid requests only; why another was refused is for",
+            "`explain` to say.",
+            '"""',
+            "",
+            "from __future__ import annotations",
+            "",
+            "from typing import Annotated, Literal",
+            "",
+            "import msgspec",
+            "",
+            "from torusdb.model.attributes import WireValue",
+            "",
+            "",
+            'class Request(msgspec.Struct, rename="pascal", kw_only=True, gc=False):',
+            '    """What requests and the structures in them share."""',
+            *writer.lines,
+            "",
+            "",
+            "REQUESTS: dict[str, type[Request]] = {",
+            *table,
+            "}",
+            '"""The request type of each operation that is built."""',
+            "",
+        ]
+    )
+
+
+def formatted(source: str) -> str:
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(API / "requests.py"), "-"]
+    return subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+
+
+def generate() -> dict[str, str]:
+    """The generated files by name."""
+    operations, shapes = read_models()
+    facts = {"botocore": botocore.__version__, "operations": operations, "shapes": shapes}
+    return {
+        "shapes.json": json.dumps(facts, separators=(",", ":")).replace('},"', '},\n"') + "\n",
+        "requests.py": formatted(requests_source(operations["DynamoDB_20120810"], shapes)),
+    }
+
+
+if __name__ == "__main__":
+    for name, text in generate().items():
+        (API / name).write_text(text)
