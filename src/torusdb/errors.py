@@ -42,6 +42,18 @@ class ValidationException(ServiceError):
     namespace = CORAL_VALIDATE
 
 
+class RequestValidationException(ValidationException):
+    """A refusal that PutItem and UpdateItem announce as `1 validation error detected: …` while every other operation
+    gives it bare (measured on the service in eu-west-2). On the wire it is a ValidationException."""
+
+    @property
+    def code(self) -> str:
+        return ValidationException.__name__
+
+    def announced(self) -> ValidationException:
+        return ValidationException(f"1 validation error detected: {self.message}")
+
+
 class SerializationException(ServiceError):
     namespace = CORAL
     message_member = "Message"

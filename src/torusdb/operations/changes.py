@@ -1,0 +1,116 @@
+"""What a write changes in the store: the item, its index entries and the counters, as one `Commit`.
+
+Every write of an item goes through `change`, so that items and indexes cannot drift apart. It is a pure function of
+the record before and the item after.
+
+An index is charged by the change to what it stores (measured on the service): nothing if its view of the item
+stays as it was; one write for an entry that appears, disappears or changes in place, on the larger of the two; two for
+an entry whose key moves.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from torusdb.model.attributes import Item, encode_item
+from torusdb.model.records import pack, record_size, unpack
+from torusdb.model.schema import Index, Table
+from torusdb.model.values import item_size
+from torusdb.operations.capacity import write_units
+from torusdb.storage.commands import Commit
+
+
+class Change(msgspec.Struct, gc=False):
+    """One item's change. Several gather into one `Commit`."""
+
+    puts: list[tuple[bytes, bytes]]
+    deletes: list[bytes]
+    tallies: list[tuple[bytes, int, int]]
+    old_size: int | None
+    new_size: int | None
+    index_units: dict[str, float]
+
+    def commit(self) -> Commit:
+        return Commit(self.puts, self.deletes, self.tallies)
+
+
+class Entry(msgspec.Struct, gc=False):
+    """An index's view of an item."""
+
+    key: bytes
+    item: Item
+    size: int
+
+    def record(self, stamp_ms: int) -> bytes:
+        return pack(encode_item(self.item), self.size, stamp_ms)
+
+
+def index_entry(table: Table, index: Index, item: Item) -> Entry | None:
+    """None for an item that lacks an attribute of the index's key: indexes are sparse."""
+    key = table.entry_key(index, item)
+    if key is None:
+        return None
+    projected = table.project(index, item)
+    return Entry(key, projected, item_size(projected))
+
+
+def change(
+    table: Table, key: bytes, old_record: bytes | None, new: Item | None, new_size: int, stamp_ms: int
+) -> Change | None:
+    """What it takes to bring the item at `key` from `old_record` to `new` (None deletes it; `new_size` is its size).
+    None where there was nothing and there is to be nothing."""
+    if new is None and old_record is None:
+        return None
+    old_size = None if old_record is None else record_size(old_record)
+    if new is None:
+        result = Change([], [key], [], old_size, None, {})
+    else:
+        result = Change([(key, pack(encode_item(new), new_size, stamp_ms))], [], [], old_size, new_size, {})
+    result.tallies.append(
+        (
+            table.tally_key(None),
+            (new is not None) - (old_record is not None),
+            (new_size if new is not None else 0) - (old_size or 0),
+        )
+    )
+    if table.indexes:
+        _change_indexes(table, result, None if old_record is None else unpack(old_record), new, stamp_ms)
+    return result
+
+
+def _change_indexes(table: Table, result: Change, old: Item | None, new: Item | None, stamp_ms: int) -> None:
+    collection_bytes = result.tallies[0][2]
+    for index in table.indexes:
+        if index.status == "DELETING":
+            continue
+        before = None if old is None else index_entry(table, index, old)
+        after = None if new is None else index_entry(table, index, new)
+        grown = _change_entry(table, index, result, before, after, stamp_ms)
+        if not index.is_global:
+            collection_bytes += grown
+    if table.local_indexes:
+        anchor = new if new is not None else old
+        assert anchor is not None
+        result.tallies.append((table.collection_tally_key(anchor), 0, collection_bytes))
+
+
+def _change_entry(
+    table: Table, index: Index, result: Change, before: Entry | None, after: Entry | None, stamp_ms: int
+) -> int:
+    """Adds one index's part to `result`; gives the bytes that the index grew by."""
+    if before is None and after is None:
+        return 0
+    if before is not None and after is not None and before.key == after.key:
+        if before.item == after.item:
+            return 0
+        units = max(write_units(before.size), write_units(after.size))
+    else:
+        units = sum(write_units(entry.size) for entry in (before, after) if entry is not None)
+        if before is not None:
+            result.deletes.append(before.key)
+    if after is not None:
+        result.puts.append((after.key, after.record(stamp_ms)))
+    grown = (after.size if after else 0) - (before.size if before else 0)
+    result.tallies.append((table.tally_key(index), (after is not None) - (before is not None), grown))
+    result.index_units[index.name] = units
+    return grown
