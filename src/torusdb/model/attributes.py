@@ -12,7 +12,8 @@ import msgspec
 
 
 class WireValue(TypedDict, total=False):
-    """The types msgspec checks while it decodes. That exactly one member is present is checked in `model.values`."""
+    """The types msgspec checks while it decodes. That exactly one member is present is checked in
+    `model.values`."""
 
     S: str
     N: str

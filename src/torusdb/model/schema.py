@@ -1,20 +1,21 @@
 """Tables and indexes: what the catalog keeps of them, and what follows from it for keys.
 
-These are values. A change of a table makes a new `Table`; whoever holds the old one keeps a consistent view of it.
+These are values. A change of a table makes a new `Table`; whoever holds the old one keeps a consistent view
+of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from torusdb.model import keys as storage_keys
 from torusdb.model.attributes import Item
-from torusdb.model.keys import index_entry_key, index_partition, item_key, space_bounds
+from torusdb.model.keys import KeyAttribute, KeyType
 
-KeyType: TypeAlias = Literal["S", "N", "B"]
 ProjectionType: TypeAlias = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
 
 BASE_INDEX_ID = 0
@@ -29,14 +30,9 @@ class Throughput(msgspec.Struct, frozen=True):
     decreases_today: int = 0
 
 
-class KeyAttribute(msgspec.Struct, frozen=True):
-    name: str
-    type: KeyType
-
-
 class Index(msgspec.Struct, frozen=True, dict=True):
-    """A secondary index. `index_id` is never used again within its table, so that a dropped index's space can be
-    cleared behind requests."""
+    """A secondary index. `index_id` is never used again within its table, so that a dropped index's space can
+    be cleared behind requests."""
 
     name: str
     index_id: int
@@ -101,7 +97,7 @@ class Table(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def base_partition(self) -> bytes:
-        return index_partition(self.table_id, BASE_INDEX_ID)
+        return storage_keys.index_partition(self.table_id, BASE_INDEX_ID)
 
     @cached_property
     def index_by_name(self) -> dict[str, Index]:
@@ -115,23 +111,56 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     def global_indexes(self) -> list[Index]:
         return [index for index in self.indexes if index.is_global]
 
-    def key_of(self, item: Item) -> bytes:
-        """The storage key of an item whose key attributes have been checked."""
-        return item_key(self.base_partition, item, self.hash_key, self.range_key)
+    @cached_property
+    def key_of(self) -> Callable[[Item], bytes]:
+        """`table.key_of(item)`: the storage key of an item whose key attributes have been checked. A
+        property, so that all that is the same for each item is worked out once."""
+        return storage_keys.item_keyer(self.base_partition, self.hash_key, self.range_key)
+
+    def key_item(self, item: Item) -> Item:
+        """The item's primary key."""
+        return {key.name: item[key.name] for key in self.keys}
+
+    def index_key_item(self, index: Index, item: Item) -> Item:
+        """The keys of table and index: what says where a page of the index ended."""
+        return {key.name: item[key.name] for key in (*self.keys, *index.keys)}
+
+    def partition_prefix(self, hash_value: Any) -> bytes:
+        """What the storage keys of all items of a partition key begin with. The value is bare: `"user#1"`."""
+        return storage_keys.partition_key_prefix(self.base_partition, (self.hash_key,), (hash_value,))
+
+    def index_partition(self, index: Index) -> bytes:
+        """What the storage keys of all entries of an index begin with."""
+        return storage_keys.index_partition(self.table_id, index.index_id)
+
+    def index_partition_prefix(self, index: Index, hash_values: Sequence[Any]) -> bytes:
+        """What the storage keys of all entries of an index's partition key begin with. The values are bare,
+        in the order of the index's HASH attributes."""
+        return storage_keys.partition_key_prefix(self.index_partition(index), index.hash_keys, hash_values)
 
     def entry_key(self, index: Index, item: Item) -> bytes | None:
-        """The storage key of the item's entry in `index`; None where the item lacks a key attribute of it."""
-        return index_entry_key(index_partition(self.table_id, index.index_id), item, index, self.keys)
+        """The storage key of the item's entry in `index`; None where the item has no place in it."""
+        return storage_keys.index_entry_key(
+            self.index_partition(index), item, index.hash_keys, index.range_keys, self.keys
+        )
+
+    def tally_key(self, index: Index | None) -> bytes:
+        """The counter of the table's items, or of an index's entries."""
+        return storage_keys.tally_key(self.table_id, BASE_INDEX_ID if index is None else index.index_id)
 
     def project(self, index: Index, item: Item) -> Item:
         """What `index` stores of the item."""
-        if index.projection == "ALL":
+        kept = self.projected_names(index)
+        if kept is None:
             return item
-        kept = index.key_names | self.key_names
-        if index.projection == "INCLUDE":
-            kept = kept | frozenset(index.non_key_attributes)
         return {name: value for name, value in item.items() if name in kept}
+
+    def projected_names(self, index: Index) -> frozenset[str] | None:
+        """The attributes that `index` stores; None for all."""
+        if index.projection == "ALL":
+            return None
+        return self.key_names | index.key_names | frozenset(index.non_key_attributes)
 
     def spaces(self) -> Iterator[tuple[bytes, bytes]]:
         """The bounds of everything the table keeps, for `Clear`."""
-        yield space_bounds(self.table_id, None)
+        yield storage_keys.space_bounds(self.table_id, None)
