@@ -67,6 +67,18 @@ class AccessDeniedException(ServiceError):
     namespace = CORAL
 
 
+class MissingAuthenticationTokenException(ServiceError):
+    namespace = CORAL
+
+
+class IncompleteSignatureException(ServiceError):
+    namespace = CORAL
+
+
+class InvalidSignatureException(ServiceError):
+    namespace = CORAL
+
+
 class InternalServerError(ServiceError):
     status = 500
 
