@@ -104,7 +104,8 @@ def _place_string(value: str) -> bytes:
 
 
 def _place_number(value: str) -> bytes:
-    return _hash(hash_bytes(value)) + sortable(value)
+    encoded = sortable(value)
+    return _hash(hash_bytes(encoded)) + encoded
 
 
 def _place_binary(value: bytes) -> bytes:

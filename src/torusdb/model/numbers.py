@@ -51,7 +51,7 @@ _NEGATIVE_EXPONENTS = [bytes([exponent[0] ^ 0xFF]) for exponent in _EXPONENTS]
 _END = b"\x00"
 _NEGATIVE_END = b"\x66"
 _ZERO = b"\x80"
-_TERMINATED_BYTES_MAX = 20
+_HASHED_MARK_BYTES_MAX = 21
 
 
 def normalise(text: str) -> str:
@@ -61,7 +61,19 @@ def normalise(text: str) -> str:
     return _normalise(text)
 
 
+def _is_normal_decimal(text: str) -> bool:
+    """Spares most negative numbers and decimals the regular expression."""
+    whole, dot, fraction = text.removeprefix("-").partition(".")
+    if not whole.isdigit() or len(whole) + len(fraction) > DIGITS_MAX or not text.isascii():
+        return False
+    if not dot:
+        return whole[0] != "0" or text == "0"
+    return (whole[0] != "0" or whole == "0") and fraction.isdigit() and fraction[-1] != "0"
+
+
 def _normalise(text: str) -> str:
+    if _is_normal_decimal(text):
+        return text
     if not text:
         raise ValidationException(NOT_A_NUMBER)
     match = _NUMBER.fullmatch(text)
@@ -120,14 +132,6 @@ def number_size(canonical: str) -> int:
     return 1 + (whole + 1) // 2 + (len(digits) - whole + 1) // 2 + negative
 
 
-def hash_bytes(canonical: str) -> bytes:
-    """The bytes over which the service takes the hash of a number that is a partition key."""
-    encoded = sortable(canonical)
-    if encoded[0] >= _ZERO[0] or len(encoded) > _TERMINATED_BYTES_MAX + 1:
-        return encoded[:-1]
-    return encoded
-
-
 def sortable(canonical: str) -> bytes:
     """Bytes in the order of the numbers, none the beginning of another's.
 
@@ -142,14 +146,25 @@ def sortable(canonical: str) -> bytes:
             digits += "0"
         pairs = bytes.fromhex(digits).translate(_NEGATIVE_PAIRS)
         return _NEGATIVE_EXPONENTS[point - POINT_MIN] + pairs + _NEGATIVE_END
-    digits, point = _digits_and_point(canonical)
-    if not digits:
-        return _ZERO + _END
+    if canonical.isdigit():
+        digits, point = canonical.rstrip("0"), len(canonical)
+        if not digits:
+            return _ZERO + _END
+    else:
+        digits, point = _digits_and_point(canonical)
     if point & 1:
         digits = "0" + digits
     if len(digits) & 1:
         digits += "0"
     return _EXPONENTS[point - POINT_MIN] + bytes.fromhex(digits).translate(_PAIRS) + _END
+
+
+def hash_bytes(encoded: bytes) -> bytes:
+    """The bytes over which the service takes the hash of a number that is a partition key, from its sort
+    form: they end without a mark, but for negative numbers with room for it."""
+    if encoded[0] >= _ZERO[0] or len(encoded) > _HASHED_MARK_BYTES_MAX:
+        return encoded[:-1]
+    return encoded
 
 
 def add(a: str, b: str) -> str:

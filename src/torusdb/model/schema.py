@@ -42,10 +42,13 @@ class Index(msgspec.Struct, frozen=True, dict=True):
     projection: ProjectionType
     non_key_attributes: list[str] = []
     throughput: Throughput = Throughput()
+    next_throughput: Throughput | None = None
+    """What it becomes when UPDATING ends."""
     on_demand: dict[str, int] | None = None
     warm: dict[str, int] | None = None
     status: Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"] = "ACTIVE"
     backfilling: bool = False
+    """Added to a table with items, and a job still has entries to write. Not to be read from yet."""
 
     @cached_property
     def keys(self) -> list[KeyAttribute]:
@@ -74,12 +77,15 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     billing: Literal["PROVISIONED", "PAY_PER_REQUEST"] = "PROVISIONED"
     billing_changed: float | None = None
     throughput: Throughput = Throughput()
+    next_throughput: Throughput | None = None
+    """What it becomes when UPDATING ends."""
     on_demand: dict[str, int] | None = None
     warm: dict[str, int] | None = None
     indexes: list[Index] = []
     next_index_id: int = 1
     deletion_protection: bool = False
     table_class: str | None = None
+    table_class_changed: float | None = None
     stream: dict[str, Any] | None = None
     stream_label: str | None = None
     sse: dict[str, Any] | None = None
@@ -121,9 +127,10 @@ class Table(msgspec.Struct, frozen=True, dict=True):
         """The item's primary key."""
         return {key.name: item[key.name] for key in self.keys}
 
-    def index_key_item(self, index: Index, item: Item) -> Item:
-        """The keys of table and index: what says where a page of the index ended."""
-        return {key.name: item[key.name] for key in (*self.keys, *index.keys)}
+    def index_key_item(self, index: Index | None, item: Item) -> Item:
+        """The keys of table and index (None: the table alone): what says where a page ended."""
+        names = self.keys if index is None else (*self.keys, *index.keys)
+        return {key.name: item[key.name] for key in names}
 
     def partition_prefix(self, hash_value: Any) -> bytes:
         """What the storage keys of all items of a partition key begin with. The value is bare: `"user#1"`."""
