@@ -1,0 +1,390 @@
+"""The embedded engine: RocksDB in this process, on disk or in memory.
+
+Theory of operation
+-------------------
+Operations run one after another under `lock`, up to their commit. With durability "fsync" a commit does not
+write: it is *staged* in the open group, a dict, and the operation is done but for its ticket. A thread, the
+committer, turns groups into durable data, one at a time:
+
+    open group ──close──▶ group in flight ──write──▶ RocksDB, not durable ──fsync──▶ retired, ticket done
+       ▲ commits             (one batch)        hidden from plain reads
+
+- *Guarded reads* look into the open group, then into the one in flight, then into RocksDB. A group is retired by
+  dropping its dict, so a key staged again in the newer group stays staged, and hot keys cost nothing extra.
+- *Plain reads* never show what is not durable. Between write and fsync RocksDB already has the group in flight: then
+  plain reads of its keys, and all ranges, go to a snapshot taken before the write.
+- Write and fsync are two calls, since rocksdict's `write` keeps the interpreter's lock (measured: another thread
+  gets no step during 200 synchronous writes) and `flush_wal` lets it go: while the disk works, requests run. For
+  the same reason a write never waits for compactions inside RocksDB (`no_slowdown`) but here.
+- *Tallies* are added up in the group; its batch has each touched counter's new value, so that a counter is as
+  atomic as the records it counts, and a thousand additions are one put.
+
+A group that fails takes the open one with it, which was staged on top of it. Reads go on from the snapshot.
+RocksDB refuses further writes after a failed one, so the next group first opens RocksDB again. As an fsync
+that failed may have written all the same, reopening may bring the failed group back: the values it replaced are
+put back before anything else is written. (A crash in between leaves the group as a whole or not at all; its
+operations were answered with an error that leaves this open, as an InternalServerError of the service does.)
+
+Durability "relaxed" and memory need none of this: commits are written where they stand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final, Literal, TypeAlias, cast
+
+from rocksdict import Rdict, Snapshot, WriteBatch, WriteOptions
+
+from torusdb.storage.commands import Clear, Commit, Page, Range
+from torusdb.storage.directory import DataDirectory, disk_full
+from torusdb.storage.failures import StorageError, StorageFailed
+from torusdb.storage.ranges import read_backwards, read_forwards
+from torusdb.storage.rocks import close_quietly, open_in_memory, open_on_disk, read_failed, write_failed
+from torusdb.storage.tickets import Ticket
+
+Durability: TypeAlias = Literal["fsync", "relaxed"]
+
+STALL_WAIT_SECONDS: Final = 0.001
+RECOVERY_BYTES_MIN: Final = 8 * 1024 * 1024
+"""Free space without which RocksDB is not opened again after a failed write: it needs some to open, and while
+it stays as it is, reads go on."""
+
+_TALLY = struct.Struct("<qq")
+_NO_TALLY: Final = (0, 0)
+
+
+class _Group:
+    """Commits that become durable together. `writes` holds None for a key that is deleted."""
+
+    __slots__ = ("clears", "queued", "tallies", "ticket", "writes")
+
+    def __init__(self) -> None:
+        self.writes: dict[bytes, bytes | None] = {}
+        self.tallies: dict[bytes, tuple[int, int]] = {}
+        self.clears: list[tuple[bytes, bytes]] = []
+        self.ticket = Ticket()
+        self.queued = False
+
+    def batch(self) -> WriteBatch:
+        batch = WriteBatch(raw_mode=True)
+        for start, stop in self.clears:
+            batch.delete_range(start, stop)
+        put, delete = batch.put, batch.delete
+        for key, value in self.writes.items():
+            if value is None:
+                delete(key)
+            else:
+                put(key, value)
+        for key, counts in self.tallies.items():
+            if counts == _NO_TALLY:
+                delete(key)
+            else:
+                put(key, _TALLY.pack(*counts))
+        return batch
+
+
+class EmbeddedEngine:
+    """An engine on RocksDB in this process. Made by `open`; every method but `close` is called with `lock` held."""
+
+    def __init__(self, db: Rdict, directory: DataDirectory | None, durability: Durability) -> None:
+        self.lock = threading.RLock()
+        self.on_rollback: Callable[[], None] | None = None
+        """Called with the lock held when staged commits are lost: who keeps copies of records reads them again."""
+        self._db = db
+        self._directory = directory
+        self._closed = False
+        self._inline = directory is None or durability == "relaxed"
+        self._write_options = WriteOptions()
+        self._write_options.no_slowdown = True
+        if directory is None:
+            # A property, which rocksdict's type stub has as a method.
+            self._write_options.disable_wal = True  # type: ignore[method-assign, assignment]
+        self._open = _Group()
+        self._flying = _Group()
+        self._hidden: Mapping[bytes, bytes | None] = {}
+        """Keys whose value in RocksDB may not be durable: plain reads take it from `_snapshot`."""
+        self._snapshot: Snapshot | None = None
+        self._replaced: dict[bytes, bytes | None] | None = None
+        """After a failed write, until RocksDB is open again: the values to put back."""
+        self._work: SimpleQueue[_Group | None] = SimpleQueue()
+        self._committer: threading.Thread | None = None
+        if not self._inline:
+            self._committer = threading.Thread(
+                target=self._commit_groups, name="torusdb-committer", daemon=True
+            )
+            self._committer.start()
+
+    @classmethod
+    def open(cls, path: Path | None, durability: Durability = "fsync") -> EmbeddedEngine:
+        """Opens the database in the directory `path`, creating it if need be; a fresh one in memory for None.
+        Raises a StorageError that says in one sentence why it cannot be opened."""
+        if path is None:
+            return cls(open_in_memory(), None, "relaxed")
+        directory = DataDirectory.acquire(path)
+        try:
+            return cls(open_on_disk(directory.rocksdb, path), directory, durability)
+        except StorageError:
+            directory.release()
+            raise
+
+    def close(self) -> None:
+        """Writes what is staged and closes the database. May be called twice."""
+        with self.lock:
+            if self._closed:
+                return
+            self._closed = True
+        if self._committer is not None:
+            self._work.put(None)
+            self._committer.join()
+        with self.lock:
+            self._snapshot = None
+            # RocksDB empties its memory to disk to open faster next time; what is acknowledged is in its log.
+            close_quietly(self._db)
+            if self._directory is not None:
+                self._directory.release()
+
+    # Reading
+
+    def get(self, keys: list[bytes]) -> list[bytes | None]:
+        if self._hidden:
+            return [self._durable(key) for key in keys]
+        get = self._db.get
+        try:
+            # One by one is as fast as rocksdict's get of a list, and keeps the interpreter's lock (measured).
+            return [get(key) for key in keys]
+        except Exception as error:
+            raise read_failed(self._path, error) from error
+
+    def get_guarded(self, keys: list[bytes]) -> tuple[list[bytes | None], Ticket | None]:
+        staged, flying = self._open.writes, self._flying.writes
+        if not staged and not flying:
+            return self.get(keys), None
+        records: list[bytes | None] = []
+        revealed = False
+        for key in keys:
+            if key in staged:
+                records.append(staged[key])
+                revealed = True
+            elif key in flying:
+                records.append(flying[key])
+                revealed = True
+            else:
+                records.append(self._durable(key))
+        if not revealed:
+            return records, None
+        # The newer of the two groups, if there are two: an operation that may have staged something in it
+        # already must not end up with the ticket of the older one.
+        return records, self._open.ticket if self._open.queued else self._flying.ticket
+
+    def _durable(self, key: bytes) -> bytes | None:
+        try:
+            if key in self._hidden:
+                return _snapshot_get(self._snapshot, key)
+            value: bytes | None = self._db.get(key)
+            return value
+        except Exception as error:
+            raise read_failed(self._path, error) from error
+
+    def range(self, query: Range) -> Page:
+        source = self._db if self._snapshot is None else self._snapshot
+        try:
+            if query.start >= query.stop:
+                return Page([], False)
+            return read_backwards(source, query) if query.reverse else read_forwards(source, query)
+        except Exception as error:
+            raise read_failed(self._path, error) from error
+
+    def tally(self, keys: list[bytes]) -> list[tuple[int, int]]:
+        return [self._tally(key) for key in keys]
+
+    def _tally(self, key: bytes) -> tuple[int, int]:
+        counts = self._open.tallies.get(key) or self._flying.tallies.get(key)
+        if counts is not None:
+            return counts
+        stored = self._durable(key)
+        return _NO_TALLY if stored is None else cast("tuple[int, int]", _TALLY.unpack(stored))
+
+    @property
+    def _path(self) -> Path | None:
+        return None if self._directory is None else self._directory.path
+
+    # Staging
+
+    def commit(self, commit: Commit) -> Ticket | None:
+        """A key that is both deleted and put is put."""
+        group = self._open
+        writes = group.writes
+        for key in commit.deletes:
+            writes[key] = None
+        writes.update(commit.puts)
+        for key, items, size in commit.tallies:
+            had_items, had_size = self._tally(key)
+            group.tallies[key] = (had_items + items, had_size + size)
+        return self._staged(group)
+
+    def clear(self, clear: Clear) -> Ticket | None:
+        """Guarded reads may see what is cleared until it is durable; nobody reads a dropped space with a guard."""
+        start, stop = clear.start, clear.stop
+        group = self._open
+        group.clears.append((start, stop))
+        for earlier in (group, self._flying):
+            for key in [key for key in earlier.writes if start <= key < stop]:
+                group.writes[key] = None
+            for key in [key for key in earlier.tallies if start <= key < stop]:
+                group.tallies[key] = _NO_TALLY
+        return self._staged(group)
+
+    def _staged(self, group: _Group) -> Ticket | None:
+        if self._closed:
+            self._open = _Group()
+            raise StorageFailed("The database is closed.")
+        if self._inline:
+            self._write_through(group)
+            return None
+        if not group.queued:
+            group.queued = True
+            self._work.put(group)
+        return group.ticket
+
+    def _write_through(self, group: _Group) -> None:
+        self._open = _Group()
+        try:
+            if self._replaced is not None:
+                self._recover()
+            self._write(group)
+        except StorageFailed:
+            if self._replaced is None:
+                self._replaced = self._values_before(group)
+            self._rolled_back()
+            raise
+
+    # Committing: on the committer's thread
+
+    def _commit_groups(self) -> None:
+        try:
+            while (group := self._work.get()) is not None:
+                # A group that was staged on top of one that failed has failed with it.
+                if not group.ticket.done:
+                    self._commit_group(group)
+        except BaseException as error:
+            # A mistake in this class or in `on_rollback`: nobody shall wait for ever.
+            with self.lock:
+                self._closed = True
+                lost = (self._flying, self._open)
+            for group in lost:
+                group.ticket.complete(StorageFailed(f"The database stopped: {error}"))
+            raise
+
+    def _commit_group(self, group: _Group) -> None:
+        try:
+            with self.lock:
+                if self._replaced is not None:
+                    self._recover()
+                self._snapshot = self._db.snapshot()
+                self._hidden = group.writes
+                self._flying, self._open = group, _Group()
+            self._write(group)
+            self._sync()
+        except StorageFailed as error:
+            self._fail(group, error)
+            return
+        with self.lock:
+            self._land()
+        group.ticket.complete()
+
+    def _land(self) -> None:
+        self._flying = _Group()
+        self._hidden = {}
+        self._snapshot = None
+
+    def _write(self, group: _Group) -> None:
+        while True:
+            try:
+                self._db.write(group.batch(), self._write_options)
+                return
+            except Exception as error:
+                if "Write stall" not in str(error):
+                    raise write_failed(self._path, error) from error
+            # Compactions are behind.
+            time.sleep(STALL_WAIT_SECONDS)
+
+    def _sync(self) -> None:
+        try:
+            self._db.flush_wal(True)
+        except Exception as error:
+            raise write_failed(self._path, error) from error
+
+    # Failing and recovering
+
+    def _fail(self, group: _Group, error: StorageFailed) -> None:
+        """Takes back the group in flight, if it is that far, and the one staged on top of it."""
+        with self.lock:
+            lost = self._open
+            self._open = _Group()
+            if self._flying is group:
+                self._replaced = self._values_before(group)
+                self._flying = _Group()
+                self._hidden = self._replaced
+            self._rolled_back()
+        group.ticket.complete(error)
+        if lost is not group:
+            lost.ticket.complete(error)
+
+    def _rolled_back(self) -> None:
+        if self.on_rollback is not None:
+            self.on_rollback()
+
+    def _values_before(self, group: _Group) -> dict[bytes, bytes | None]:
+        values: dict[bytes, bytes | None] = {}
+        for key in (*group.writes, *group.tallies):
+            # What cannot be read cannot be put back either; the damage is told when it is read.
+            with contextlib.suppress(StorageFailed):
+                values[key] = self._durable(key)
+        return values
+
+    def _recover(self) -> None:
+        """Opens RocksDB again after a failed write, which it does not survive, and puts back what it replaced."""
+        directory, replaced = self._directory, self._replaced
+        assert replaced is not None
+        if directory is None:
+            self._replaced = None
+            return
+        space = os.statvfs(directory.path)
+        if space.f_bavail * space.f_frsize < RECOVERY_BYTES_MIN:
+            raise StorageFailed(disk_full(directory.path))
+        self._snapshot = None
+        close_quietly(self._db)
+        try:
+            self._db = open_on_disk(directory.rocksdb, directory.path)
+        except StorageError as error:
+            raise StorageFailed(str(error)) from error
+        undo = _Group()
+        undo.writes = replaced
+        try:
+            self._write(undo)
+            self._sync()
+        except StorageFailed:
+            # Rather no reads than reads of what was answered with an error.
+            close_quietly(self._db)
+            raise
+        self._replaced = None
+        self._land()
+
+
+def _snapshot_get(snapshot: Snapshot | None, key: bytes) -> bytes | None:
+    assert snapshot is not None
+    try:
+        value: bytes = snapshot[key]
+    except Exception as error:
+        # rocksdict has no `get` for snapshots, and no class of its own for this.
+        if str(error) != "key not found":
+            raise
+        return None
+    return value
