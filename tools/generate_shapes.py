@@ -2,9 +2,9 @@
 
     python tools/generate_shapes.py
 
-reads the models that botocore carries, applies `shape_overrides`, and writes into `src/torusdb/api` `shapes.json`
-(facts for the messages) and `requests.py` (typed requests for the decoder). The output depends on nothing but
-botocore's version, which both files record.
+reads the models that botocore carries, applies `shape_overrides`, and writes `shapes.json` (facts for the messages)
+and `requests.py` (types for the decoder) into `src/torusdb/api`. The output depends on nothing but botocore's
+version, which both files record.
 """
 
 from __future__ import annotations
@@ -46,15 +46,16 @@ JAVA_SCALARS = {
     "timestamp": "java.util.Date",
     "blob": "java.nio.ByteBuffer",
 }
-PYTHON_SCALARS = {
-    "string": "str",
-    "boolean": "bool",
-    "integer": "int",
-    "long": "int",
-    "double": "float",
-    "timestamp": "float",
-    "blob": "bytes",
+PYTHON_SCALARS = {"string": "str", "boolean": "bool", "integer": "int", "long": "int", "blob": "bytes"}
+INTEGER_LIMITS = {"integer": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
+
+KINDS_OF_NAMES = {
+    "create": "NewTableName",
+    "control": "ControlTableName",
+    "data": "DataTableName",
+    "alone": "DataTableName",
 }
+"""The types of `torusdb.api.names`, by the kind that `shape_overrides` gives."""
 
 Shapes = dict[str, dict[str, Any]]
 
@@ -82,35 +83,45 @@ def collect(name: str, source: dict[str, Any], prefix: str, shapes: Shapes) -> N
     if key in shapes:
         return
     shape = source[name]
-    fact: dict[str, Any] = {"type": shape["type"]}
+    fact: dict[str, Any] = {"type": shape["type"], "java": java_type(name, source)}
     shapes[key] = fact
     fact.update({rule: shape[rule] for rule in CONSTRAINTS if rule in shape})
-    fact.update(shape_overrides.SHAPES.get(key, {}))
+    override(fact, shape_overrides.SHAPES.get(key, {}))
     children: list[str] = []
     if shape["type"] == "structure":
         fact["members"] = members_of(key, shape, prefix)
+        if key in shape_overrides.FIRST_ONLY:
+            fact["first_only"] = shape_overrides.FIRST_ONLY[key]
         children = [member["shape"] for member in shape["members"].values()]
     elif shape["type"] == "list":
-        fact["member"] = prefix + shape["member"]["shape"]
         children = [shape["member"]["shape"]]
+        fact["member"] = prefix + children[0]
     elif shape["type"] == "map":
-        fact["key"] = prefix + shape["key"]["shape"]
-        fact["value"] = prefix + shape["value"]["shape"]
         children = [shape["key"]["shape"], shape["value"]["shape"]]
+        fact["key"], fact["value"] = (prefix + child for child in children)
     for child in children:
         collect(child, source, prefix, shapes)
-    fact["java"] = java_type(name, source)
 
 
 def members_of(key: str, shape: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
+    """The members in the order in which the service reports them."""
+    first = shape_overrides.ORDER.get(key, [])
     members = []
-    for name, member in shape["members"].items():
-        fact: dict[str, Any] = {"name": name, "shape": prefix + member["shape"]}
+    for name in [*first, *(name for name in shape["members"] if name not in first)]:
+        fact: dict[str, Any] = {"name": name, "shape": prefix + shape["members"][name]["shape"]}
         if name in shape.get("required", []):
             fact["required"] = True
-        fact.update(shape_overrides.MEMBERS.get(f"{key}.{name}", {}))
+        override(fact, shape_overrides.MEMBERS.get(f"{key}.{name}", {}))
         members.append(fact)
     return members
+
+
+def override(fact: dict[str, Any], rules: dict[str, Any]) -> None:
+    for rule, value in rules.items():
+        if value is None:
+            fact.pop(rule, None)
+        else:
+            fact[rule] = value
 
 
 def java_type(name: str, source: dict[str, Any]) -> str:
@@ -153,14 +164,12 @@ class Writer:
     def field(self, member: dict[str, Any]) -> str:
         name = snake_case(member["name"])
         annotation = self.annotation(member["shape"], member)
-        optional = not member.get("required")
-        arguments = [] if pascal_case(name) == member["name"] else [f'name="{member["name"]}"']
-        if optional:
-            annotation += " | None"
-            arguments.append("default=None")
-        if arguments in ([], ["default=None"]):
-            return f"{name}: {annotation}" + (" = None" if optional else "")
-        return f"{name}: {annotation} = msgspec.field({', '.join(arguments)})"
+        renamed = [] if pascal_case(name) == member["name"] else [f'name="{member["name"]}"']
+        if member.get("required"):
+            default = f" = msgspec.field({renamed[0]})" if renamed else ""
+            return f"{name}: {annotation}{default}"
+        default = f"msgspec.field({renamed[0]}, default=None)" if renamed else "None"
+        return f"{name}: {annotation} | None = {default}"
 
     def annotation(self, name: str, overrides: dict[str, Any]) -> str:
         if name == "AttributeValue":
@@ -170,38 +179,37 @@ class Writer:
         if kind == "structure":
             self.structure(name, name)
             return name
-        if shape.get("enum"):
+        if "names" in shape:
+            return KINDS_OF_NAMES[shape["names"]]
+        if "enum" in shape:
             return f"Literal[{', '.join(json.dumps(value) for value in shape['enum'])}]"
         if kind == "list":
             plain = f"list[{self.annotation(shape['member'], {})}]"
         elif kind == "map":
-            plain = f"dict[str, {self.annotation(shape['value'], shape.get('values', {}))}]"
+            keys = KINDS_OF_NAMES.get(shape.get("key_names"), "str")
+            plain = f"dict[{keys}, {self.annotation(shape['value'], {})}]"
         else:
             plain = PYTHON_SCALARS[kind]
-        meta = self.meta(kind, shape)
+        return self.annotated(plain, self.meta(kind, shape))
+
+    @staticmethod
+    def annotated(plain: str, meta: list[str]) -> str:
         return f"Annotated[{plain}, msgspec.Meta({', '.join(meta)})]" if meta else plain
 
     @staticmethod
     def meta(kind: str, shape: dict[str, Any]) -> list[str]:
-        if "accepts" in shape:
-            return [f'pattern=r"\\A(?:{shape["accepts"]})\\Z"']
-        low, high = ("ge", "le") if kind in ("integer", "long") else ("min_length", "max_length")
+        if kind in INTEGER_LIMITS:
+            low, high = INTEGER_LIMITS[kind]
+            return [f"ge={shape.get('min', low)}", f"le={shape.get('max', high)}"]
         meta = []
         if shape.get("min"):
-            meta.append(f"{low}={shape['min']}")
-        if low == "ge" and shape.get("min") == 0:
-            meta.append("ge=0")
-        if shape.get("max") and not unbounded_here(kind, shape):
-            meta.append(f"{high}={shape['max']}")
-        if shape.get("pattern"):
-            # To the very end: `$` alone would let a newline follow.
+            meta.append(f"min_length={shape['min']}")
+        if "max" in shape:
+            meta.append(f"max_length={shape['max']}")
+        if "pattern" in shape:
+            # To the very end: `$` would let a newline follow.
             meta.append(f'pattern=r"\\A(?:{shape["pattern"]})\\Z"')
         return meta
-
-
-def unbounded_here(kind: str, shape: dict[str, Any]) -> bool:
-    """Names of attributes: their limit of 64 KB is beyond every limit of an item or an expression."""
-    return kind == "string" and shape["max"] == 65535
 
 
 def requests_source(operations: dict[str, str], shapes: Shapes) -> str:
@@ -214,8 +222,8 @@ def requests_source(operations: dict[str, str], shapes: Shapes) -> str:
             '"""The requests of all operations that are built, as types for the decoder.',
             "",
             f"Generated by tools/generate_shapes.py from botocore {botocore.__version__}; do not edit.",
-            "Fields have the wire's names in snake case. A type admits valid requests only; why another was refused",
-            "is for `explain` to say.",
+            "Fields have the wire's names in snake case. A type admits valid requests only; why another one was",
+            "refused is for `explain` to say.",
             '"""',
             "",
             "from __future__ import annotations",
@@ -224,6 +232,7 @@ def requests_source(operations: dict[str, str], shapes: Shapes) -> str:
             "",
             "import msgspec",
             "",
+            "from torusdb.api.names import ControlTableName, DataTableName, NewTableName",
             "from torusdb.model.attributes import WireValue",
             "",
             "",
@@ -246,12 +255,19 @@ def formatted(source: str) -> str:
     return subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
 
 
+def shapes_source(operations: dict[str, dict[str, str]], shapes: Shapes) -> str:
+    """One shape a line, so that a newer model shows as a readable difference."""
+    compact = {name: json.dumps(shape, separators=(",", ":")) for name, shape in shapes.items()}
+    lines = ",\n".join(f'"{name}":{text}' for name, text in compact.items())
+    version = json.dumps(botocore.__version__)
+    return f'{{"botocore":{version},\n"operations":{json.dumps(operations)},\n"shapes":{{\n{lines}\n}}}}\n'
+
+
 def generate() -> dict[str, str]:
     """The generated files by name."""
     operations, shapes = read_models()
-    facts = {"botocore": botocore.__version__, "operations": operations, "shapes": shapes}
     return {
-        "shapes.json": json.dumps(facts, separators=(",", ":")).replace('},"', '},\n"') + "\n",
+        "shapes.json": shapes_source(operations, shapes),
         "requests.py": formatted(requests_source(operations["DynamoDB_20120810"], shapes)),
     }
 

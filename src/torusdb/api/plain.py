@@ -1,0 +1,64 @@
+"""Plain JSON for the slow path: any body becomes a dict, or a SerializationException without a message.
+
+The standard library's parser is used, since it takes what msgspec's refuses for its own reasons (numbers of any size,
+several values for one key) and leaves the judgement to the stages that follow.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from torusdb.errors import SerializationException
+
+JSON_DEPTH_MAX = 256
+"""Items nest 32 levels deep, at two levels of JSON each; this leaves room for saying so, and bounds our own recursion."""
+
+INTEGER_DIGITS_MAX = 30
+"""Beyond every integer type. Longer ones are cut to a number that is out of range as well, at no cost."""
+
+_brackets = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[{]|[\]}]', re.DOTALL).finditer
+_surrogate = re.compile(r"\\u[dD][89a-fA-F]").search
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    try:
+        text = body.decode()
+        if text.count("[") + text.count("{") > JSON_DEPTH_MAX and _depth(text) > JSON_DEPTH_MAX:
+            raise SerializationException()
+        value = _decoder.decode(text)
+        if _surrogate(text):
+            # Half of a surrogate pair is no text: there is no UTF-8 for it.
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise SerializationException() from None
+    if not isinstance(value, dict):
+        raise SerializationException()
+    return value
+
+
+def _depth(text: str) -> int:
+    """How deep the brackets nest, found without recursion."""
+    depth = deepest = 0
+    for match in _brackets(text):
+        bracket = match[0]
+        if bracket in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif bracket in "]}":
+            depth -= 1
+    return deepest
+
+
+def _integer(digits: str) -> int:
+    if len(digits) <= INTEGER_DIGITS_MAX:
+        return int(digits)
+    return -(10**INTEGER_DIGITS_MAX) if digits.startswith("-") else 10**INTEGER_DIGITS_MAX
+
+
+def _constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decoder = json.JSONDecoder(parse_int=_integer, parse_constant=_constant)
