@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torusdb.model import keys
+from torusdb.model.attributes import Item
 from torusdb.model.keys import KeyAttribute, KeyType
 from torusdb.model.numbers import normalise
 
@@ -24,7 +25,8 @@ key_numbers = st.one_of(
     ),
 )
 VALUES: dict[KeyType, st.SearchStrategy[Any]] = {"S": texts, "N": key_numbers, "B": binaries}
-key_types = st.lists(st.sampled_from(["S", "N", "B"]), min_size=1, max_size=4)
+KEY_TYPES: tuple[KeyType, ...] = ("S", "N", "B")
+key_types = st.lists(st.sampled_from(KEY_TYPES), min_size=1, max_size=4)
 
 
 @st.composite
@@ -40,7 +42,7 @@ def encoded(types: Sequence[KeyType], values: Sequence[Any]) -> bytes:
 
 
 def ordinal(types: Sequence[KeyType], values: Sequence[Any]) -> list[Any]:
-    as_ordered = {"S": str.encode, "N": Decimal, "B": bytes}
+    as_ordered: dict[KeyType, Callable[[Any], Any]] = {"S": str.encode, "N": Decimal, "B": bytes}
     return [as_ordered[type_](value) for type_, value in zip(types, values, strict=True)]
 
 
@@ -102,7 +104,7 @@ def test_the_layout_of_an_items_key() -> None:
     assert PREFIX.hex() == "02010203040506"
     assert len(PREFIX) == keys.PARTITION_PREFIX_BYTES
     digest = hashlib.md5(b"Outliers" + b"a\x00b", usedforsecurity=False).digest()
-    item = {"sk": {"N": "1"}, "pk": {"S": "a\x00b"}, "other": {"BOOL": True}}
+    item: Item = {"sk": {"N": "1"}, "pk": {"S": "a\x00b"}, "other": {"BOOL": True}}
     key = keys.item_key(PREFIX, item, PK, SK)
     assert key == PREFIX + digest[:8] + b"a\x00\xffb\x00\x00" + b"\xc1\x02\x00"
     assert keys.item_key(PREFIX, item, PK, None) == key[:-3]
@@ -143,7 +145,7 @@ def test_the_hash_is_taken_over_the_services_own_bytes(type_: KeyType, value: An
 HASH_KEYS = [KeyAttribute("a", "S"), KeyAttribute("b", "N")]
 RANGE_KEYS = [KeyAttribute("c", "B"), KeyAttribute("d", "S")]
 BASE_KEYS = [PK, SK]
-INDEXED: dict[str, dict[str, Any]] = {
+INDEXED: Item = {
     "pk": {"S": "p"},
     "sk": {"N": "7"},
     "a": {"S": "x"},

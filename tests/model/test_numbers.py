@@ -60,7 +60,7 @@ def test_the_normal_form_is_the_same_number_and_normal(text: str) -> None:
     canonical = normalise(text)
     assert Decimal(canonical) == Decimal(text)
     assert normalise(canonical) == canonical
-    assert canonical == format(Decimal(text).normalize(EXACT) + 0, "f")
+    assert canonical == format(EXACT.add(Decimal(text).normalize(EXACT), Decimal(0)), "f")
 
 
 @pytest.mark.parametrize(

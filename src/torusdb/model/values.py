@@ -14,7 +14,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
-from torusdb.errors import ValidationException
+from torusdb.errors import RequestFault, ValidationException
 from torusdb.model import numbers
 from torusdb.model.attributes import AttributeValue, Item
 from torusdb.model.numbers import DIGITS_MAX, normalise, number_size
@@ -35,15 +35,6 @@ TOO_DEEP = (
     "Attributes in the item have nested levels beyond supported limit"
 )
 _INVALID = "One or more parameter values were invalid: "
-
-
-class RequestFault(ValidationException):
-    """A fault that PutItem and UpdateItem report behind `1 validation error detected: `, and every other
-    operation as it stands (measured in eu-west-2; regions differ)."""
-
-    @property
-    def code(self) -> str:
-        return ValidationException.__name__
 
 
 def normalise_item(item: Item) -> int:
