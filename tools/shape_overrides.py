@@ -1,9 +1,9 @@
 """Where the service's answers differ from its published model: each entry with its evidence.
 
-`SHAPES` changes a shape wherever it is used, `MEMBERS` one member of one structure, `ORDER` the order in which
-the members of a structure are reported. None takes a rule away. What is not named here is as the model has it.
-"Measured" means: answers of the service that were recorded and published by others; where records differ, the
-newest (eu-west-2, 2026) counts.
+`SHAPES` changes a shape wherever it is used, `MEMBERS` one member of one structure, `ORDER` the order in
+which the members of a structure are reported. None takes a rule away. What is not named here is as the model
+has it. "Measured" means: answers of the service that were recorded and published by others; where records
+differ, the newest (eu-west-2, 2026) counts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ SHAPES: dict[str, dict[str, Any]] = {
 MEMBERS: dict[str, dict[str, Any]] = {
     # A name only, no ARN: the table has none yet. What is wrong with it is reported alone (measured).
     "CreateTableInput.TableName": {"names": "create"},
-    # Not required by the model since a table can be made from a global one; still "must not be null" (measured).
+    # Not required by the model, since a table can be made from a global one; still reported if null
+    # (measured).
     "CreateTableInput.AttributeDefinitions": {"required": True},
     # A table's own key stays at two attributes; only global indexes take more (measured; developer guide).
     "CreateTableInput.KeySchema": {"required": True, "max": 2},

@@ -1,8 +1,8 @@
 """The first stage of the slow path: JSON of the wrong type, with the service's words for it.
 
-The service reads a body member by member into Java objects; its messages name the parser's tokens and Java's types
-(measured). It is lenient in places, and so is this: fractions are cut from numbers where an integer is due, booleans
-may be written as text, nulls count as absent, unknown members are passed over.
+The service reads a body member by member into Java objects; its messages name the parser's tokens and Java's
+types (measured). It is lenient in places, and so is this: fractions are cut from numbers where an integer is
+due, booleans may be written as text, nulls count as absent, unknown members are passed over.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _INTEGER_LIMITS = {"integer": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 
 _UNEXPECTED_MAP = "Start of structure or map found where not expected"
 
 _UNEXPECTED_ELEMENT = (
-    "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class "
-    "(sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base "
-    "of loader 'bootstrap')"
+    "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class "
+    "java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and "
+    "java.lang.Class are in module java.base of loader 'bootstrap')"
 )
 """For a scalar where a list holds maps, or a map holds lists."""
 
@@ -36,7 +36,7 @@ _NULL_IN_SET = {
 
 
 def coerce(value: Any, name: str, nested: bool) -> Any:
-    """`value` as an instance of the shape `name`. `nested` says that a list or map holds it, not a structure."""
+    """`value` as the shape `name` has it. `nested` says that a list or map holds it, not a structure."""
     shape = SHAPES[name]
     return _COERCIONS[shape.type](value, shape, nested)
 
@@ -75,8 +75,8 @@ def _map(value: Any, shape: Shape, nested: bool) -> dict[str, Any]:
 
 
 def _element(value: Any, name: str) -> Any:
-    """What a list or map holds. A null there stays for the next stage, but for attribute values: the checks of
-    values know one without a type."""
+    """What a list or map holds. A null there stays for the next stage, unless it is an attribute value: the
+    checks of values know one without a type."""
     if value is None:
         return {} if name == ATTRIBUTE_VALUE else None
     return coerce(value, name, True)

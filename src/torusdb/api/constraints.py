@@ -1,14 +1,14 @@
-"""The second stage of the slow path: what of the model's constraints a request breaks, in the service's words.
+"""The second stage of the slow path: which of the model's constraints a request breaks, in the service's
+words.
 
-The walk follows the model's order (`shape_overrides.ORDER` where the service's own is known) and gathers up to ten
-violations, which make one message. What the service reports before, after or apart from that list is marked on the
-members (`names`, `first_only`, `says_empty`).
+The walk follows the model's order (the service's own where it is known, see `shape_overrides.ORDER`) and
+gathers up to ten violations, which make one message. What the service reports before, after or apart from
+that list is marked on the members (`names`, `first_only`, `says_empty`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -24,7 +24,7 @@ NOT_NULL = "Member must not be null"
 
 
 def check(name: str, request: dict[str, Any]) -> None:
-    """Raises the service's ValidationException if `request`, of the input shape `name`, breaks a constraint."""
+    """Raises ValidationException if `request`, of the input shape `name`, breaks a constraint."""
     for member in SHAPES[name].members:
         if member.names is not None:
             _check_name_first(member, request.get(member.name))
@@ -55,8 +55,8 @@ def _check_name_first(member: Member, table_name: str | None) -> None:
 
 
 class _Walk:
-    """One pass over a request. `path` is where the value stands, as the messages write it; `key` is the key of the
-    map entry around it."""
+    """One pass over a request. `path` is where a value stands, as the messages write it; `key` is the key of
+    the map entry around it."""
 
     def __init__(self) -> None:
         self.violations: list[str] = []
@@ -108,11 +108,11 @@ class _Walk:
         if shape.type == "structure":
             self.structure(shape, value, f"{path}.", key)
         elif shape.type == "list":
-            self.together(name, shape.member, value, path, "Member")
+            self.elements_together(name, value, path)
             for number, element in enumerate(value, 1):
                 self.element(shape.member, element, f"{path}.{number}.member", key)
         elif shape.type == "map":
-            self.together(name, shape.value, value.values(), path, "Map value", value)
+            self.elements_together(name, value, path)
             for entry, element in value.items():
                 self.element(shape.value, element, f"{path}.{entry}.member", entry)
 
@@ -124,16 +124,16 @@ class _Walk:
         else:
             self.content(name, value, path, key)
 
-    def together(
-        self, name: str, element_name: str, elements: Iterable[Any], path: str, what: str, shown: Any = None
-    ) -> None:
-        """Reports elements with constraints of their own: all of them at once, at what holds them, by all rules."""
+    def elements_together(self, name: str, value: Any, path: str) -> None:
+        """Elements with rules of their own are reported all at once, at what holds them, by all the rules."""
+        shape = SHAPES[name]
+        if shape.type == "map":
+            element_name, elements, what = shape.value, list(value.values()), "Map value"
+        else:
+            element_name, elements, what = shape.member, value, "Member"
         rules = _element_rules(element_name)
-        if rules and any(
-            _broken(SHAPES[element_name], element) for element in elements if element is not None
-        ):
-            whole = rendered(elements if shown is None else shown, name)
-            self.report(f"'{whole}'", path, f"{what} must satisfy constraint: [{rules}]")
+        if rules and any(_broken(SHAPES[element_name], one) for one in elements if one is not None):
+            self.report(f"'{rendered(value, name)}'", path, f"{what} must satisfy constraint: [{rules}]")
 
     def report(self, value: str, path: str, rule: str) -> None:
         self.add(f"Value {value} at '{path}' failed to satisfy constraint: {rule}")
@@ -165,7 +165,7 @@ def _broken(shape: Shape, value: Any, own_max: int | None = None) -> list[tuple[
 
 @cache
 def _element_rules(name: str) -> str:
-    """The rules for elements of the shape `name`; structures have none of their own, only their members do."""
+    """The rules for elements of the shape `name`; structures have none, only their members do."""
     shape = SHAPES[name]
     rules = []
     if shape.enum is not None:

@@ -1,8 +1,8 @@
 """From a body's bytes to a typed request, or to the error the service would give.
 
-The fast path is msgspec's decoder for the operation's type, which admits nothing but valid requests. What it refuses, and
-what it might have taken too leniently, goes the slow path (`explain`), which decides and words the error. A request that
-both accept is the same from both.
+The fast path is msgspec's decoder for the operation's type, which admits nothing but valid requests. What it
+refuses, and what it might have taken too leniently, goes the slow path (`explain`), which decides and words
+the error. What the fast path accepts, the slow path accepts too, and as the same request.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from torusdb.api.requests import REQUESTS, Request
 _DECODERS = {name: msgspec.json.Decoder(request).decode for name, request in REQUESTS.items()}
 
 _suspect_base64 = re.compile(rb'[^AEIMQUYcgkosw048=]="|[^AQgw]=="|\\u00[2-7]').search
-"""msgspec ignores the bits that base64 leaves over at the end; the service refuses them if they are set. So before one
-`=` only every fourth letter is right, before two only every sixteenth. Escaped letters could hide it."""
+"""msgspec ignores the bits that base64 leaves over at the end; the service refuses them if they are set. So
+before one `=` only every fourth letter is right, before two only every sixteenth. Escaped letters could hide
+it."""
 
 
 def decode(operation: str, body: bytes) -> Request:

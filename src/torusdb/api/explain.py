@@ -1,9 +1,9 @@
 """The slow path: a request that the typed decoder refused, taken step by step as the service takes it.
 
-    bytes ─ plain.parse ─▶ dict ─ coercion.coerce ─▶ dict of the right types ─ constraints.check ─▶ msgspec ─▶ request
+    bytes ─ parse ─▶ plain JSON ─ coerce ─▶ right types ─ check ─▶ within constraints ─ msgspec ─▶ request
 
-Each step raises what the service says at that point. A request that passes them all is valid after all: the service is
-more lenient than the typed decoder in places (see `coercion`).
+Each step raises what the service says at that point. A request that passes them all is valid after all: the
+service is more lenient than the typed decoder in places (see `coercion`).
 """
 
 from __future__ import annotations

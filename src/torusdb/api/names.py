@@ -1,7 +1,8 @@
 """Names of tables: what is accepted where, and what is said of the others.
 
-CreateTable takes a name. The other operations on tables, and those on items, take an ARN as well; what they accept of
-a name and what they say of a wrong one differs (all measured on the service; the model has one shape for them all).
+CreateTable takes a name. The other operations on tables, and those on items, take an ARN as well; what they
+accept of a name and what they say of a wrong one differs (measured on the service; the model has one shape
+for them all).
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 Kind: TypeAlias = Literal["create", "control", "data", "alone"]
-"""Operations that create a table, other operations on tables, operations on items, and those of them that report a
-wrong name alone."""
+"""Operations that create a table, other operations on tables, operations on items, and those of them that
+report a wrong name alone."""
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 NAME_LENGTH_MIN = 3
 NAME_LENGTH_MAX = 255
 DATA_NAME_LENGTH_MIN = 1
-"""Operations on items let shorter names pass: there is no such table, and that is what they say (measured)."""
+"""Operations on items let shorter names pass: there is no such table, which is what they say (measured)."""
 
 _ARN = "arn:aws[a-z-]*:dynamodb:[^:]*:[^:]*:table/[a-zA-Z0-9_.-]{3,255}"
 

@@ -1,7 +1,7 @@
 """Plain JSON for the slow path: any body becomes a dict, or a SerializationException without a message.
 
-The standard library's parser is used, since it takes what msgspec's refuses for its own reasons (numbers of any size,
-several values for one key) and leaves the judgement to the stages that follow.
+The standard library's parser is used, since it takes what msgspec's refuses for its own reasons (numbers of
+any size, say) and leaves the judgement to the stages that follow.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 from torusdb.errors import SerializationException
 
 JSON_DEPTH_MAX = 256
-"""Items nest 32 levels deep, at two levels of JSON each; this leaves room for saying so, and bounds our own recursion."""
+"""Items nest 32 levels deep, at two levels of JSON each; this leaves room to say so, and bounds our
+recursion."""
 
 INTEGER_DIGITS_MAX = 30
 """Beyond every integer type. Longer ones are cut to a number that is out of range as well, at no cost."""
@@ -54,7 +55,7 @@ def _depth(text: str) -> int:
 def _integer(digits: str) -> int:
     if len(digits) <= INTEGER_DIGITS_MAX:
         return int(digits)
-    return -(10**INTEGER_DIGITS_MAX) if digits.startswith("-") else 10**INTEGER_DIGITS_MAX
+    return int(digits[:INTEGER_DIGITS_MAX])
 
 
 def _constant(name: str) -> Any:

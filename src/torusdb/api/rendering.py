@@ -1,7 +1,7 @@
 """Values as the service's messages show them: Java's own texts of lists, maps and objects (measured).
 
-A structure shows all its members, those that are absent as `null`; an attribute value shows an address, not its
-content.
+A structure shows all its members, those that are absent as `null`; an attribute value shows an address, not
+its content.
 """
 
 from __future__ import annotations

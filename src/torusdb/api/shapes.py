@@ -14,7 +14,8 @@ from torusdb.api.names import Kind
 
 
 class Member(msgspec.Struct, frozen=True):
-    """A structure's member. `max` replaces the shape's own; `says_...` are messages that differ from the usual."""
+    """A structure's member. `max` replaces the shape's own; `says_...` are messages other than the usual
+    ones."""
 
     name: str
     shape: str
