@@ -11,6 +11,9 @@ from torusdb.storage.failures import StorageFailed
 
 _log = logging.getLogger("torusdb.storage")
 
+_guard = threading.Lock()
+"""One for all tickets: it is held for less than a microsecond, and a lock of its own would cost a ticket as much."""
+
 DoneCallback: TypeAlias = "Callable[[Ticket], None]"
 
 
@@ -22,10 +25,9 @@ class Ticket:
     Groups are done in the order they were opened; when one fails, all that were staged on top of it fail too.
     """
 
-    __slots__ = ("_callbacks", "_done", "_guard", "error")
+    __slots__ = ("_callbacks", "_done", "error")
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
         self._done = False
         self._callbacks: list[DoneCallback] = []
         self.error: StorageFailed | None = None
@@ -37,7 +39,7 @@ class Ticket:
 
     def add_done_callback(self, callback: DoneCallback) -> None:
         """Calls `callback(ticket)` from the thread that completes the ticket; at once if it is done already."""
-        with self._guard:
+        with _guard:
             if not self._done:
                 self._callbacks.append(callback)
                 return
@@ -54,7 +56,7 @@ class Ticket:
 
     def complete(self, error: StorageFailed | None = None) -> None:
         """For engines: the group is durable, or has failed with `error`."""
-        with self._guard:
+        with _guard:
             self.error = error
             self._done = True
             callbacks, self._callbacks = self._callbacks, []
