@@ -155,6 +155,11 @@ class Table(msgspec.Struct, frozen=True, dict=True):
         """The counter of the table's items, or of an index's entries."""
         return storage_keys.tally_key(self.table_id, BASE_INDEX_ID if index is None else index.index_id)
 
+    def collection_tally_key(self, item: Item) -> bytes:
+        """The counter of the item's collection: all of one partition key, with the entries of local indexes."""
+        partition = self.partition_prefix(item[self.hash_key.name][self.hash_key.type])
+        return storage_keys.TALLY_SPACE + partition[1:]
+
     def project(self, index: Index, item: Item) -> Item:
         """What `index` stores of the item."""
         kept = self.projected_names(index)

@@ -208,7 +208,12 @@ def value_size(value: AttributeValue) -> int:
 
 def item_size(item: Item) -> int:
     """The size in bytes of a canonical item: names and values."""
-    return sum(_string_size(name) + value_size(value) for name, value in item.items())
+    size = 0
+    for name, value in item.items():
+        size += len(name) if name.isascii() else len(name.encode())
+        for kind in value:
+            size += _SIZES[kind](value[kind])
+    return size
 
 
 def compare(a: AttributeValue, b: AttributeValue) -> int:

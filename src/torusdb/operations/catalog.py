@@ -2,57 +2,95 @@
 
 A change is made in two steps that an operation keeps together: it commits the record of the new `Table`, then `keep`s
 it. The engine runs one operation at a time up to its commit, so nobody sees the one without the other; should the commit
-fail to reach the disk, the database reloads the catalog from the engine.
+fail to reach the disk, the database reloads the catalog from the engine (`load_catalogs`).
+
+A table or an index that is dropped leaves its space behind. That is remembered in the same commit as a record in the job
+space, and in `leftovers`, until a job has cleared it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any, TypeAlias
 
 import msgspec
 
 from torusdb.errors import ResourceNotFoundException
-from torusdb.model.keys import catalog_key
+from torusdb.model import keys
 from torusdb.model.schema import Table
+from torusdb.storage.commands import Command, Page, Range
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Table).decode
+_decode_table = msgspec.json.Decoder(Table).decode
 
-ARN_PREFIX = "arn:"
+LOAD_ITEMS_MAX = 1000
+"""Records of tables read in one go when a database opens."""
+
+LOAD_BYTES_MAX = 4 * 1024 * 1024
+
+CLEARING = 1 << 56
+"""The kind of a job, in the first byte of its id."""
+
+BACKFILL = 2 << 56
+
+Namespace: TypeAlias = tuple[str, str]
+"""An account and a region."""
+
+
+class Leftover(msgspec.Struct, frozen=True):
+    """The space of a dropped table (`index_id` None) or index, until it is cleared."""
+
+    account: str
+    region: str
+    table_id: int
+    index_id: int | None
+
+    @property
+    def key(self) -> bytes:
+        return keys.job_key(CLEARING | self.table_id << 16 | (self.index_id or 0))
+
+    def record(self) -> tuple[bytes, bytes]:
+        return self.key, _encode(self)
+
+
+_decode_leftover = msgspec.json.Decoder(Leftover).decode
 
 
 class Catalog:
     def __init__(self, account: str, region: str) -> None:
         self.account = account
         self.region = region
+        self.leftovers: dict[bytes, Leftover] = {}
+        """By the key of the record in the job space."""
         self._tables: dict[str, Table] = {}
 
     def __iter__(self) -> Iterator[Table]:
-        return iter(self._tables.values())
+        """The tables there are now, whatever changes while they are walked."""
+        return iter(list(self._tables.values()))
 
     def names(self) -> list[str]:
         return sorted(self._tables)
 
     def arn(self, table_name: str) -> str:
-        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{table_name}"
+        return f"{self._arn_prefix}{table_name}"
+
+    @property
+    def _arn_prefix(self) -> str:
+        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/"
 
     def find(self, name_or_arn: str) -> Table | None:
-        table = self._tables.get(name_or_arn)
-        if table is None and name_or_arn.startswith(ARN_PREFIX):
-            table = self._tables.get(name_or_arn.rpartition("/")[2])
-            if table is not None and table.arn != name_or_arn:
-                return None
-        return table
+        return self._tables.get(name_or_arn.removeprefix(self._arn_prefix))
 
     def described_table(self, name_or_arn: str) -> Table:
         """For operations on tables, whose refusal names the table."""
         table = self.find(name_or_arn)
         if table is None:
-            raise ResourceNotFoundException(f"Requested resource not found: Table: {name_or_arn} not found")
+            name = name_or_arn.rpartition("/")[2]
+            raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found")
         return table
 
     def active_table(self, name_or_arn: str) -> Table:
-        """For operations on items: a table that is being created or deleted is not there for them."""
+        """For operations on items: a table that is being created or deleted is not there for them (measured)."""
         table = self._tables.get(name_or_arn) or self.find(name_or_arn)
         if table is None or table.status in ("CREATING", "DELETING"):
             raise ResourceNotFoundException("Requested resource not found")
@@ -63,7 +101,7 @@ class Catalog:
         return self.key(table), _encode(table)
 
     def key(self, table: Table) -> bytes:
-        return catalog_key(self.account, self.region, table.name)
+        return keys.catalog_key(self.account, self.region, table.name)
 
     def keep(self, table: Table) -> None:
         self._tables[table.name] = table
@@ -71,5 +109,36 @@ class Catalog:
     def forget(self, table: Table) -> None:
         del self._tables[table.name]
 
-    def load(self, records: list[bytes]) -> None:
-        self._tables = {table.name: table for table in map(_decode, records)}
+    def leftover(self, table: Table, index_id: int | None) -> Leftover:
+        return Leftover(self.account, self.region, table.table_id, index_id)
+
+
+def load_catalogs() -> Generator[Command, Any, dict[Namespace, Catalog]]:
+    """The catalogs of all namespaces, as a database that opens, or that lost a commit, finds them in its engine."""
+    catalogs: dict[Namespace, Catalog] = {}
+    for record in (yield from _records_of(keys.CATALOG_SPACE)):
+        table = _decode_table(record)
+        _, _, _, region, account, _ = table.arn.split(":", 5)
+        _catalog(catalogs, account, region).keep(table)
+    for record in (yield from _records_of(keys.JOB_SPACE, keys.job_key(CLEARING), keys.job_key(BACKFILL))):
+        leftover = _decode_leftover(record)
+        _catalog(catalogs, leftover.account, leftover.region).leftovers[leftover.key] = leftover
+    return catalogs
+
+
+def _catalog(catalogs: dict[Namespace, Catalog], account: str, region: str) -> Catalog:
+    return catalogs.setdefault((account, region), Catalog(account, region))
+
+
+def _records_of(
+    space: bytes, start: bytes | None = None, stop: bytes | None = None
+) -> Generator[Command, Any, list[bytes]]:
+    start = space if start is None else start
+    stop = keys.after_prefix(space) if stop is None else stop
+    records: list[bytes] = []
+    while True:
+        page: Page = yield Range(start, stop, False, LOAD_ITEMS_MAX, LOAD_BYTES_MAX)
+        records += [record for _, record in page.records]
+        if not page.more:
+            return records
+        start = page.records[-1][0] + b"\x00"

@@ -29,6 +29,9 @@ class Change(msgspec.Struct, gc=False):
     old_size: int | None
     new_size: int | None
     index_units: dict[str, float]
+    collection: bytes | None = None
+    """The counter of the item collection, on a table with local indexes."""
+    collection_growth: int = 0
 
     def commit(self) -> Commit:
         return Commit(self.puts, self.deletes, self.tallies)
@@ -79,7 +82,7 @@ def change(
 
 
 def _change_indexes(table: Table, result: Change, old: Item | None, new: Item | None, stamp_ms: int) -> None:
-    collection_bytes = result.tallies[0][2]
+    growth = result.tallies[0][2]
     for index in table.indexes:
         if index.status == "DELETING":
             continue
@@ -87,11 +90,13 @@ def _change_indexes(table: Table, result: Change, old: Item | None, new: Item | 
         after = None if new is None else index_entry(table, index, new)
         grown = _change_entry(table, index, result, before, after, stamp_ms)
         if not index.is_global:
-            collection_bytes += grown
+            growth += grown
     if table.local_indexes:
         anchor = new if new is not None else old
         assert anchor is not None
-        result.tallies.append((table.collection_tally_key(anchor), 0, collection_bytes))
+        result.collection = table.collection_tally_key(anchor)
+        result.collection_growth = growth
+        result.tallies.append((result.collection, 0, growth))
 
 
 def _change_entry(

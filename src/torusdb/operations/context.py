@@ -21,8 +21,10 @@ class Context(msgspec.Struct):
     now: Callable[[], float]
     """Seconds since the epoch: the only clock of an operation or a job."""
     new_uuid: Callable[[], str]
-    next_table_id: Callable[[], int]
-    """A number never given before in this database."""
     wake_jobs: Callable[[], None]
-    """Says that the catalog or the job space holds new work."""
+    """Says that the catalog holds new work for jobs."""
     settings: Settings = Settings()
+
+    def stamp_ms(self) -> int:
+        """What records say of when they were written."""
+        return int(self.now() * 1000)

@@ -22,10 +22,13 @@ def check_key(table: Table, key: Item) -> None:
     if len(key) != len(keys):
         raise ValidationException(KEY_MISMATCH)
     for attribute in keys:
-        value = key.get(attribute.name)
-        if value is None or attribute.type not in value:
-            raise ValidationException(KEY_MISMATCH)
-        _check_key_value(attribute, value, is_hash=attribute is keys[0])
+        check_key_value(attribute, key.get(attribute.name), is_hash=attribute is keys[0])
+
+
+def check_key_value(attribute: KeyAttribute, value: AttributeValue | None, is_hash: bool) -> None:
+    if value is None or attribute.type not in value:
+        raise ValidationException(KEY_MISMATCH)
+    _check_key_content(attribute, value, is_hash)
 
 
 def check_item_keys(table: Table, item: Item) -> None:
@@ -39,7 +42,7 @@ def check_item_keys(table: Table, item: Item) -> None:
             raise ValidationException(
                 f"{INVALID}Type mismatch for key {attribute.name} expected: {attribute.type} actual: {type_of(value)}"
             )
-        _check_key_value(attribute, value, is_hash=attribute is keys[0])
+        _check_key_content(attribute, value, is_hash=attribute is keys[0])
     if table.indexes:
         check_index_keys(table, item)
 
@@ -63,16 +66,29 @@ def check_index_keys(table: Table, item: Item, before: Item | None = None) -> No
             _check_index_key(index, attribute, value, is_update=before is not None)
 
 
+def check_index_key_types(table: Table, types: dict[str, str]) -> None:
+    """Before an update looks at the item: the types it will give to index key attributes, where its request says."""
+    for index in table.indexes:
+        for attribute in index.keys:
+            actual = types.get(attribute.name)
+            if actual is not None and actual != attribute.type:
+                raise ValidationException(_index_key_mismatch(index, attribute, actual))
+
+
+def _index_key_mismatch(index: Index, attribute: KeyAttribute, actual: str) -> str:
+    return (
+        f"{INVALID}Type mismatch for Index Key {attribute.name} Expected: {attribute.type} "
+        f"Actual: {actual} IndexName: {index.name}"
+    )
+
+
 def _name_of(index: Index) -> str:
     return index.name
 
 
 def _check_index_key(index: Index, attribute: KeyAttribute, value: AttributeValue, is_update: bool) -> None:
     if attribute.type not in value:
-        raise ValidationException(
-            f"{INVALID}Type mismatch for Index Key {attribute.name} Expected: {attribute.type} "
-            f"Actual: {type_of(value)} IndexName: {index.name}"
-        )
+        raise ValidationException(_index_key_mismatch(index, attribute, type_of(value)))
     kind = _EMPTY_KIND.get(attribute.type)
     if kind and not value[attribute.type]:
         if is_update:
@@ -87,7 +103,7 @@ def _check_index_key(index: Index, attribute: KeyAttribute, value: AttributeValu
     _check_key_bytes(attribute, value, is_hash=attribute in index.hash_keys)
 
 
-def _check_key_value(attribute: KeyAttribute, value: AttributeValue, is_hash: bool) -> None:
+def _check_key_content(attribute: KeyAttribute, value: AttributeValue, is_hash: bool) -> None:
     if attribute.type != "N":
         if not value[attribute.type]:
             raise ValidationException(

@@ -1,0 +1,134 @@
+"""BatchWriteItem: up to 25 puts and deletes, each for itself on the service, here landed as one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import msgspec
+
+from torusdb.api import requests
+from torusdb.errors import ValidationException
+from torusdb.model.attributes import Item
+from torusdb.model.schema import Table
+from torusdb.model.values import normalise_item
+from torusdb.operations.answers import answer
+from torusdb.operations.capacity import reports
+from torusdb.operations.changes import Change, change
+from torusdb.operations.context import Context
+from torusdb.operations.key_checks import check_batch_item_keys, check_key
+from torusdb.operations.writes import check_collections, check_size, collection_metrics, consumed_by
+from torusdb.storage.commands import Command, Commit, Get, Operation
+
+BATCH_WRITES_MAX = 25
+
+
+class _Write(msgspec.Struct):
+    """`item` None is a deletion."""
+
+    name: str
+    """The table, by the name or ARN that the request gave."""
+    table: Table
+    key: bytes
+    key_item: Item
+    item: Item | None
+    size: int
+
+
+def batch_write_item(ctx: Context, request: requests.BatchWriteItemRequest) -> Operation:
+    _check_counts(request)
+    sizes = _check_values(request)
+    writes = _writes(ctx, request, sizes)
+
+    records: list[bytes | None] = yield Get([write.key for write in writes], guard=True)
+    stamp_ms = ctx.stamp_ms()
+    changes = [
+        change(write.table, write.key, record, write.item, write.size, stamp_ms)
+        for write, record in zip(writes, records, strict=True)
+    ]
+    yield from _commit([one for one in changes if one is not None])
+
+    consumed = [
+        (name, consumed_by(table, [c for w, c in zip(writes, changes, strict=True) if w.name == name]))
+        for name, table in {write.name: write.table for write in writes}.items()
+    ]
+    metrics = None
+    if request.return_item_collection_metrics == "SIZE":
+        metrics = (yield from _metrics(writes)) or None
+    return answer(
+        UnprocessedItems={},
+        ConsumedCapacity=reports(consumed, request.return_consumed_capacity),
+        ItemCollectionMetrics=metrics,
+    )
+
+
+def _check_counts(request: requests.BatchWriteItemRequest) -> None:
+    if not request.request_items:
+        raise ValidationException("The requestItems parameter is required for BatchWriteItem")
+    if sum(map(len, request.request_items.values())) > BATCH_WRITES_MAX:
+        raise ValidationException("Too many items requested for the BatchWriteItem call")
+
+
+def _check_values(request: requests.BatchWriteItemRequest) -> list[int]:
+    """Checks what can be checked without the tables; gives the members' sizes in order."""
+    sizes = []
+    for members in request.request_items.values():
+        for member in members:
+            put, delete = member.put_request, member.delete_request
+            if (put is None) == (delete is None):
+                raise ValidationException(
+                    "Supplied AttributeValue has more than one datatypes set, "
+                    "must contain exactly one of the supported datatypes"
+                )
+            size = normalise_item(put.item if put is not None else delete.key)  # type: ignore[union-attr]
+            check_size(size)
+            sizes.append(size)
+    return sizes
+
+
+def _writes(ctx: Context, request: requests.BatchWriteItemRequest, sizes: list[int]) -> list[_Write]:
+    """Looks the tables up and checks the keys; no item may be written twice."""
+    writes: list[_Write] = []
+    seen: set[bytes] = set()
+    size_of_next = iter(sizes)
+    for name, members in request.request_items.items():
+        table = ctx.catalog.active_table(name)
+        for member in members:
+            write = _write(name, table, member, next(size_of_next))
+            if write.key in seen:
+                raise ValidationException("Provided list of item keys contains duplicates")
+            seen.add(write.key)
+            writes.append(write)
+    return writes
+
+
+def _write(name: str, table: Table, member: requests.WriteRequest, size: int) -> _Write:
+    if member.put_request is not None:
+        item: Item = member.put_request.item
+        check_batch_item_keys(table, item)
+        return _Write(name, table, table.key_of(item), table.key_item(item), item, size)
+    assert member.delete_request is not None
+    key: Item = member.delete_request.key
+    check_key(table, key)
+    return _Write(name, table, table.key_of(key), key, None, 0)
+
+
+def _commit(changes: list[Change]) -> Generator[Command, Any, None]:
+    if not changes:
+        return
+    yield from check_collections(changes)
+    yield Commit(
+        [put for one in changes for put in one.puts],
+        [key for one in changes for key in one.deletes],
+        [tally for one in changes for tally in one.tallies],
+    )
+
+
+def _metrics(writes: list[_Write]) -> Generator[Command, Any, dict[str, Any]]:
+    metrics: dict[str, Any] = {}
+    for name, table in {write.name: write.table for write in writes if write.table.local_indexes}.items():
+        collections = {
+            table.collection_tally_key(write.key_item): write.key_item for write in writes if write.name == name
+        }
+        metrics[name] = yield from collection_metrics(table, list(collections.values()))
+    return metrics

@@ -1,0 +1,119 @@
+"""The phases of tables and indexes: CREATING, UPDATING, DELETING, and how each ends.
+
+Theory of operation. An operation puts a table into a phase and answers with it. By default the phase ends at once: what is
+committed is the table as `settle` leaves it, so the very next request sees it done, while the answer says CREATING as the
+service's does. With a table delay the phase itself is committed, and a job settles the table when `status_until` has come.
+Both ways run through the same functions, which are pure.
+
+An index that is added goes through two phases, as in the service: first CREATING while the table is UPDATING, then CREATING
+with `backfilling` while the table is ACTIVE again and a job writes its entries. Writers keep its entries from the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from torusdb.errors import ResourceInUseException
+from torusdb.model.schema import Index, Table
+from torusdb.operations.context import Context
+from torusdb.storage.commands import Command, Commit
+
+STILL_IN_USE = "Attempt to change a resource which is still in use: "
+
+_DOING = {"CREATING": "created", "UPDATING": "updated", "DELETING": "deleted"}
+
+
+class Settled(msgspec.Struct):
+    """A table after a phase (None when it is gone), and the indexes that are gone with the phase."""
+
+    table: Table | None
+    dropped: list[Index]
+
+
+def check_not_in_use(table: Table) -> None:
+    """For operations that change a table: one change at a time (measured)."""
+    if table.status != "ACTIVE":
+        raise in_use(table)
+
+
+def in_use(table: Table) -> ResourceInUseException:
+    return ResourceInUseException(f"{STILL_IN_USE}Table is being {_DOING[table.status]}: {table.name}")
+
+
+def settle(table: Table, now: float, delay: float = 0.0) -> Settled:
+    """The table when its phase has ended. `delay` is how long the phase lasts that an index enters."""
+    if table.status == "DELETING":
+        return Settled(None, [])
+    kept, dropped = [], []
+    status_until = 0.0
+    for index in table.indexes:
+        if index.status == "DELETING":
+            dropped.append(index)
+            continue
+        if index.status == "CREATING" and table.status == "UPDATING":
+            kept.append(replace(_with_throughput(index), backfilling=True))
+            status_until = now + delay
+        else:
+            kept.append(replace(_with_throughput(index), status="ACTIVE"))
+    settled = replace(
+        table,
+        status="ACTIVE",
+        status_until=status_until,
+        throughput=table.next_throughput or table.throughput,
+        next_throughput=None,
+        indexes=kept,
+    )
+    return Settled(settled, dropped)
+
+
+def _with_throughput(index: Index) -> Index:
+    return replace(index, throughput=index.next_throughput or index.throughput, next_throughput=None)
+
+
+def filled(table: Table, index_name: str) -> Table:
+    """The table when an index's back-fill is done."""
+    indexes = [
+        replace(index, status="ACTIVE", backfilling=False) if index.name == index_name else index
+        for index in table.indexes
+    ]
+    return replace(table, indexes=indexes)
+
+
+def enter(
+    ctx: Context, table: Table, puts: Iterable[tuple[bytes, bytes]] = ()
+) -> Generator[Command, Any, None]:
+    """Commits a table that has entered a phase, or that has left it at once."""
+    delay = ctx.settings.table_delay_seconds
+    now = ctx.now()
+    if delay:
+        settled = Settled(replace(table, status_until=now + delay), [])
+        yield from keep(ctx, table, settled, puts)
+    else:
+        yield from keep(ctx, table, settle(table, now), puts)
+
+
+def keep(
+    ctx: Context, table: Table, settled: Settled, puts: Iterable[tuple[bytes, bytes]] = ()
+) -> Generator[Command, Any, None]:
+    """Commits what has become of a table, with the spaces to clear, and makes it known."""
+    catalog = ctx.catalog
+    leftovers = [catalog.leftover(table, index.index_id) for index in settled.dropped]
+    records = [*puts]
+    deletes = []
+    if settled.table is None:
+        leftovers.append(catalog.leftover(table, None))
+        deletes.append(catalog.key(table))
+    else:
+        records.append(catalog.record(settled.table))
+    records += (leftover.record() for leftover in leftovers)
+    yield Commit(records, deletes)
+    if settled.table is None:
+        catalog.forget(table)
+    else:
+        catalog.keep(settled.table)
+    catalog.leftovers.update((leftover.key, leftover) for leftover in leftovers)
+    ctx.wake_jobs()
