@@ -186,7 +186,7 @@ class Writer:
         if kind == "list":
             plain = f"list[{self.annotation(shape['member'], {})}]"
         elif kind == "map":
-            keys = KINDS_OF_NAMES.get(shape.get("key_names"), "str")
+            keys = "MapTableName" if "key_names" in shape else "str"
             plain = f"dict[{keys}, {self.annotation(shape['value'], {})}]"
         else:
             plain = PYTHON_SCALARS[kind]
@@ -232,7 +232,7 @@ def requests_source(operations: dict[str, str], shapes: Shapes) -> str:
             "",
             "import msgspec",
             "",
-            "from torusdb.api.names import ControlTableName, DataTableName, NewTableName",
+            "from torusdb.api.names import ControlTableName, DataTableName, MapTableName, NewTableName",
             "from torusdb.model.attributes import WireValue",
             "",
             "",

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from torusdb.api.names import ControlTableName, DataTableName, NewTableName
+from torusdb.api.names import ControlTableName, DataTableName, MapTableName, NewTableName
 from torusdb.model.attributes import WireValue
 
 
@@ -444,7 +444,7 @@ class KeysAndAttributes(Request, kw_only=True):
 
 class BatchGetItemRequest(Request, kw_only=True):
     request_items: Annotated[
-        dict[DataTableName, KeysAndAttributes], msgspec.Meta(min_length=1, max_length=100)
+        dict[MapTableName, KeysAndAttributes], msgspec.Meta(min_length=1, max_length=100)
     ]
     return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
 
@@ -464,7 +464,7 @@ class WriteRequest(Request, kw_only=True):
 
 class BatchWriteItemRequest(Request, kw_only=True):
     request_items: Annotated[
-        dict[DataTableName, Annotated[list[WriteRequest], msgspec.Meta(min_length=1, max_length=25)]],
+        dict[MapTableName, Annotated[list[WriteRequest], msgspec.Meta(min_length=1, max_length=25)]],
         msgspec.Meta(min_length=1, max_length=25),
     ]
     return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
