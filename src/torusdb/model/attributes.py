@@ -6,29 +6,33 @@ the wire and on disk; msgspec turns one into the other while it decodes and enco
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import msgspec
 
 
-class WireValue(TypedDict, total=False):
-    """The types msgspec checks while it decodes. That exactly one member is present is checked in
-    `model.values`."""
-
-    S: str
-    N: str
-    B: bytes
-    SS: list[str]
-    NS: list[str]
-    BS: list[bytes]
-    M: dict[str, WireValue]
-    L: list[WireValue]
-    BOOL: bool
-    NULL: bool
-
-
 AttributeValue: TypeAlias = dict[str, Any]
-"""A `WireValue` that has passed `model.values`: one member, canonical."""
+"""A value of one member that has passed `model.values`: canonical."""
+
+if TYPE_CHECKING:
+    # A TypedDict is no dict to a type checker, and would have to be cast wherever it is handled as one.
+    WireValue: TypeAlias = AttributeValue
+else:
+
+    class WireValue(TypedDict, total=False):
+        """The types msgspec checks while it decodes. That exactly one member is present is checked in
+        `model.values`."""
+
+        S: str
+        N: str
+        B: bytes
+        SS: list[str]
+        NS: list[str]
+        BS: list[bytes]
+        M: dict[str, WireValue]
+        L: list[WireValue]
+        BOOL: bool
+        NULL: bool
 
 Item: TypeAlias = dict[str, AttributeValue]
 
