@@ -194,6 +194,11 @@ def test_segments_cover_the_space_without_gap_or_overlap(total: int) -> None:
     assert at == stop
 
 
+def test_segments_are_cut_at_the_next_slot_up() -> None:
+    cuts = [keys.segment_bounds(PREFIX, segment, 3)[1] for segment in range(2)]
+    assert [cut[7:].hex() for cut in cuts] == ["5560000000000000", "aab0000000000000"]
+
+
 @given(st.integers(1, 1_000_000), st.data(), st.binary(min_size=8, max_size=8))
 def test_each_hash_is_in_the_segment_of_its_share(total: int, data: st.DataObject, hash_: bytes) -> None:
     segment = data.draw(st.integers(0, total - 1))

@@ -104,6 +104,15 @@ def test_canonical_forms() -> None:
     }
 
 
+@pytest.mark.parametrize("text", ["100", "1" + "0" * 37, "120", "7", "77", "777", "0", "-70", "1" * 38])
+def test_numbers_weigh_the_same_everywhere(text: str) -> None:
+    size = number_size(text)
+    assert normalise_item({"n": {"N": text}}) == 1 + size
+    assert normalise_value({"N": text}) == size
+    assert item_size({"n": {"N": text}}) == 1 + size
+    assert normalise_value({"NS": [text]}) == size
+
+
 @given(st.lists(st.text(), unique=True))
 def test_string_sets_are_in_the_order_of_utf8(members: list[str]) -> None:
     value = {"SS": [*members, "always one"]} if "always one" not in members else {"SS": members}
