@@ -1,0 +1,554 @@
+"""HTTP/1.1 on asyncio: bytes in, requests out, answers back in order. It knows nothing of what is served.
+
+Theory of operation. One `Connection` per client; llhttp (through httptools) does the framing. A request that
+is complete goes to the `Application`, which calls `request.respond` once, now or later, on the loop's thread.
+`queue` holds the requests handed over and not yet written, oldest first: an answer that is ready before its
+turn waits in its request. What arrives beyond `pipelined_max`, or while the client does not read its answers,
+waits in `_backlog`, and reading stops until it is gone; so a connection's memory is bounded by the limits.
+
+A request that cannot be served (malformed, too large, too slow) is answered behind those before it, and the
+connection ends: the sending side is closed, and what still arrives is thrown away for a moment, since closing
+a socket with unread bytes would reset it and could destroy the answer before the client has read it.
+
+No connection has a timer of its own. While there are connections the server ticks, renews the `Date` header,
+and looks for connections that are overdue: idle, slow to send a request, or not reading their answers.
+
+Speed: a request costs three Python frames of this module on its way in (headers complete, body, message
+complete); headers are collected by `dict.__setitem__` itself, called by the parser with no frame in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Protocol, cast
+
+import httptools
+import msgspec
+
+log = logging.getLogger("torusdb.server")
+
+LARGE_BODY_BYTES = 64 * 1024
+"""An answer of this size is written as head and body, without being copied into one piece first."""
+
+Transport = asyncio.Transport
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client may use of the server. Parameters, so that tests need neither wait nor fill memory."""
+
+    header_bytes_max: int = 32 * 1024
+    """Request line and headers; SDKs send about 1 KB, session tokens can add 4 KB."""
+    body_bytes_max: int = 16 * 1024 * 1024
+    """The service refuses larger bodies with status 413."""
+    connections_max: int = 10_000
+    pipelined_max: int = 32
+    """Requests of one connection that are worked on at a time."""
+    write_buffer_bytes: int = 256 * 1024
+    """Answers a client has not read yet; beyond it, nothing more is read from or done for that client."""
+    header_seconds_max: float = 20.0
+    request_seconds_max: float = 120.0
+    """From the first byte of a request to its last."""
+    idle_seconds_max: float = 300.0
+    write_stall_seconds_max: float = 60.0
+    """How long a client may leave its answers unread."""
+    linger_seconds_max: float = 2.0
+    """How long bytes are thrown away after a refusal."""
+
+    def tick_seconds(self) -> float:
+        shortest = min(
+            self.header_seconds_max,
+            self.request_seconds_max,
+            self.idle_seconds_max,
+            self.write_stall_seconds_max,
+            self.linger_seconds_max,
+        )
+        return min(1.0, shortest / 2)
+
+
+class Application(Protocol):
+    def handle(self, request: HttpRequest) -> None:
+        """Calls `request.respond` exactly once, now or later, from the loop's thread."""
+        ...
+
+
+class HttpRequest(msgspec.Struct, eq=False, gc=False):
+    """A complete request, and the place in its connection where the answer goes.
+
+    `headers` has lower-case names; of a repeated one, the last. Untracked by the garbage collector: the only
+    cycle runs through the connection's queue, which empties as answers are written or the connection is lost.
+    """
+
+    connection: Connection
+    method: bytes
+    target: bytes
+    headers: dict[bytes, bytes]
+    body: bytes
+    keep_alive: bool
+    answer: bytes | None = None
+
+    @property
+    def client_gone(self) -> bool:
+        """Nobody will read the answer."""
+        return self.connection.transport.is_closing()
+
+    def respond(self, status: int, headers: bytes, body: bytes) -> None:
+        """Answers. `headers` are whole lines, each with its CRLF; length, date and connection are added."""
+        connection = self.connection
+        server = connection.server
+        heads = server.keep_alive_heads if self.keep_alive else server.closing_heads
+        head = b"%bContent-Length: %d\r\n%b\r\n" % (heads[status], len(body), headers)
+        if self.method == b"HEAD":
+            body = b""
+        queue = connection.queue
+        if not queue or queue[0] is not self:
+            self.answer = head + body
+            return
+        if len(body) < LARGE_BODY_BYTES:
+            connection.transport.write(head + body)
+        else:
+            connection.transport.writelines((head, body))
+        connection.written(self)
+
+
+class StatusHeads(dict[int, bytes]):
+    """The first lines of an answer by status, made when first needed and forgotten when the date changes."""
+
+    def __init__(self, server_name: bytes, connection: bytes) -> None:
+        super().__init__()
+        self._server_name = server_name
+        self._connection = connection
+
+    def __missing__(self, status: int) -> bytes:
+        phrase = HTTPStatus(status).phrase.encode()
+        date = formatdate(usegmt=True).encode()
+        head = b"HTTP/1.1 %d %b\r\nServer: %b\r\nDate: %b\r\nConnection: %b\r\n" % (
+            status,
+            phrase,
+            self._server_name,
+            date,
+            self._connection,
+        )
+        self[status] = head
+        return head
+
+
+class Connection(asyncio.Protocol):
+    """One client. See the module's docstring."""
+
+    __slots__ = (
+        "_backlog",
+        "_backlog_scheduled",
+        "_body",
+        "_continue_owed",
+        "_discarding",
+        "_half_closed",
+        "_head_bytes",
+        "_headers",
+        "_lingering",
+        "_parser",
+        "_raw_headers",
+        "_reading_paused",
+        "_receiving",
+        "_since",
+        "_unsent",
+        "_unsent_since",
+        "_url",
+        "_write_paused",
+        "queue",
+        "server",
+        "transport",
+    )
+
+    transport: Transport
+
+    def __init__(self, server: HttpServer) -> None:
+        self.server = server
+        self.queue: deque[HttpRequest] = deque()
+        self._backlog: deque[HttpRequest] = deque()
+        self._backlog_scheduled = False
+        self._raw_headers: dict[bytes, bytes] = {}
+        self._url: list[bytes] = []
+        self._headers: dict[bytes, bytes] | None = None
+        self._body: bytes | bytearray = b""
+        self._head_bytes = 0
+        self._receiving = False
+        self._continue_owed = False
+        self._discarding = False
+        """No further request is taken from this connection."""
+        self._half_closed = False
+        self._lingering = False
+        self._reading_paused = False
+        self._write_paused = False
+        self._unsent = 0
+        self._unsent_since = 0.0
+        """How much the client has left unread, and since when it has been just as much; 0.0 when none."""
+        self._since = server.now
+        """When the present phase began: idle, receiving a request, or lingering."""
+        self._parser = httptools.HttpRequestParser(self)
+
+    # What the parser calls. `on_header` and `on_url` are looked up once, when the parser is made.
+
+    @property
+    def on_header(self) -> object:
+        return self._raw_headers.__setitem__
+
+    @property
+    def on_url(self) -> object:
+        return self._url.append
+
+    def on_headers_complete(self) -> None:
+        if self._discarding:
+            return
+        raw = self._raw_headers
+        self._headers = headers = dict(zip(map(bytes.lower, raw), raw.values(), strict=True))
+        if self._head_bytes > self.server.limits.header_bytes_max:
+            self._check_header_bytes(headers)
+        if b"expect" in headers and headers[b"expect"].lower() == b"100-continue":
+            self._continue_owed = self._parser.get_http_version() != "1.0"
+        length = headers.get(b"content-length")
+        if length is not None and len(length) >= self.server.length_digits:
+            self._check_length(length)
+
+    def _check_header_bytes(self, headers: dict[bytes, bytes]) -> None:
+        """The head came together with other bytes: only its own count."""
+        used = sum(map(len, self._url)) + sum(map(len, headers)) + sum(map(len, headers.values()))
+        if used > self.server.limits.header_bytes_max:
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+
+    def _check_length(self, length: bytes) -> None:
+        """Refuses what is announced too large before it is sent. To the parser, these are digits."""
+        digits = length.lstrip(b"0")
+        if len(digits) > self.server.length_digits or int(digits or b"0") > self.server.limits.body_bytes_max:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+
+    def on_body(self, piece: bytes) -> None:
+        self._head_bytes = 0
+        body = self._body
+        if self._discarding:
+            return
+        if not body:
+            self._body = body = piece
+        elif isinstance(body, bytes):
+            self._body = body = bytearray(body)
+            body += piece
+        else:
+            body += piece
+        if len(body) > self.server.limits.body_bytes_max:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+
+    def on_message_complete(self) -> None:
+        if self._discarding:
+            return
+        url = self._url
+        body = self._body
+        keep_alive = self._parser.should_keep_alive() and not self.server.draining
+        request = HttpRequest(
+            self,
+            self._parser.get_method(),
+            url[0] if len(url) == 1 else b"".join(url),
+            cast("dict[bytes, bytes]", self._headers),
+            body if isinstance(body, bytes) else bytes(body),
+            keep_alive,
+        )
+        self._forget_message()
+        if not keep_alive:
+            self._discarding = True
+        self._accept(request)
+
+    def _forget_message(self) -> None:
+        self._raw_headers.clear()
+        self._url.clear()
+        self._headers = None
+        self._body = b""
+        self._head_bytes = 0
+        self._receiving = False
+        self._continue_owed = False
+        self._since = self.server.now
+
+    # Requests and answers
+
+    def _accept(self, request: HttpRequest) -> None:
+        if self._backlog or self._write_paused or len(self.queue) >= self.server.limits.pipelined_max:
+            self._backlog.append(request)
+            self._pause_reading()
+        else:
+            self._hand_over(request)
+
+    def _hand_over(self, request: HttpRequest) -> None:
+        self.queue.append(request)
+        if request.answer is not None:
+            self._write_ready()
+            return
+        try:
+            self.server.application.handle(request)
+        except Exception:
+            log.exception("Unexpected error while a request was handled")
+            request.respond(HTTPStatus.INTERNAL_SERVER_ERROR, b"", b"")
+
+    def written(self, request: HttpRequest) -> None:
+        """The answer to the oldest request is with the transport: goes on with what waits behind it."""
+        queue = self.queue
+        queue.popleft()
+        self._since = self.server.now
+        if not request.keep_alive:
+            self._finish()
+        elif queue:
+            self._write_ready()
+        elif self._backlog or self._half_closed or self._continue_owed:
+            self._resume()
+
+    def _write_ready(self) -> None:
+        """Writes the answers that have been waiting for their turn."""
+        queue = self.queue
+        while queue and queue[0].answer is not None:
+            request = queue.popleft()
+            self.transport.write(cast("bytes", request.answer))
+            if not request.keep_alive:
+                self._finish()
+                return
+        self._resume()
+
+    def _resume(self) -> None:
+        if self._backlog:
+            if not self._backlog_scheduled:
+                self._backlog_scheduled = True
+                self.server.loop.call_soon(self._work_off_backlog)
+        elif not self.queue:
+            if self._half_closed:
+                self._finish()
+            elif self._continue_owed:
+                self._send_continue()
+
+    def _work_off_backlog(self) -> None:
+        self._backlog_scheduled = False
+        backlog = self._backlog
+        while backlog and not self._write_paused and len(self.queue) < self.server.limits.pipelined_max:
+            self._hand_over(backlog.popleft())
+        if not backlog and not self._write_paused:
+            self._resume_reading()
+
+    def _pause_reading(self) -> None:
+        if not self._reading_paused and not self.transport.is_closing():
+            self._reading_paused = True
+            self.transport.pause_reading()
+
+    def _resume_reading(self) -> None:
+        if self._reading_paused and not self.transport.is_closing():
+            self._reading_paused = False
+            self._since = self.server.now
+            self.transport.resume_reading()
+
+    def _send_continue(self) -> None:
+        self._continue_owed = False
+        self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    # The end of a connection
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        """Answers a request that cannot be served, after those before it; then the connection ends."""
+        if self._discarding:
+            return
+        head = self.server.closing_heads[status]
+        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and self._parser.get_http_version() != "1.0":
+            # The service's answer to a large body has no Content-Length either.
+            answer = b"%bTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" % head
+        else:
+            answer = b"%bContent-Length: 0\r\n\r\n" % head
+        refusal = HttpRequest(self, b"", b"", {}, b"", keep_alive=False, answer=answer)
+        self._forget_message()
+        self._discarding = True
+        self._lingering = True
+        self._accept(refusal)
+
+    def _finish(self) -> None:
+        """The last answer is with the transport."""
+        self.queue.clear()
+        self._backlog.clear()
+        self._discarding = True
+        if self._lingering and not self._half_closed and self.transport.can_write_eof():
+            self._since = self.server.now
+            self.transport.write_eof()
+            self._resume_reading()
+        else:
+            self.transport.close()
+
+    def turn_away(self, answer: bytes) -> None:
+        self._discarding = True
+        self.transport.write(answer)
+        self.transport.close()
+
+    def drain(self) -> None:
+        """The server stops: takes no new request, ends when those begun are answered."""
+        if self._discarding or (self._receiving and not self._reading_paused):
+            return  # ends by itself; `on_message_complete` sees that the server drains
+        last = self._backlog[-1] if self._backlog else self.queue[-1] if self.queue else None
+        if last is not None:
+            last.keep_alive = False
+            self._discarding = True
+        else:
+            self._finish()
+
+    def end_if_overdue(self, now: float) -> None:
+        limits = self.server.limits
+        waited = now - self._since
+        unsent = self.transport.get_write_buffer_size()
+        if unsent:
+            if unsent != self._unsent or not self._unsent_since:
+                self._unsent, self._unsent_since = unsent, now
+            elif now - self._unsent_since > limits.write_stall_seconds_max:
+                self.transport.abort()
+            return
+        self._unsent_since = 0.0
+        if self.queue or self._reading_paused:
+            return
+        if self._discarding:
+            if waited > limits.linger_seconds_max:
+                self.transport.abort()
+        elif self._receiving:
+            allowed = limits.header_seconds_max if self._headers is None else limits.request_seconds_max
+            if waited > allowed:
+                self._refuse(HTTPStatus.REQUEST_TIMEOUT)
+        elif waited > limits.idle_seconds_max:
+            self.transport.close()
+
+    # What the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("Transport", transport)
+        self.transport.set_write_buffer_limits(high=self.server.limits.write_buffer_bytes)
+        self.server.connected(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._discarding = True
+        self.queue.clear()
+        self._backlog.clear()
+        self._forget_message()
+        del self._parser  # it refers to this connection
+        self.server.disconnected(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._discarding:
+            return
+        if not self._receiving:
+            self._receiving = True
+            self._since = self.server.now
+        self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._go_on_after_upgrade(data[upgrade.args[0] :])
+            return
+        except httptools.HttpParserCallbackError:
+            log.exception("Unexpected error while a request was read")
+            self.transport.abort()
+            return
+        except httptools.HttpParserError:
+            self._refuse(HTTPStatus.BAD_REQUEST)
+            return
+        if self._receiving:
+            if self._head_bytes > self.server.limits.header_bytes_max:
+                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            elif self._continue_owed and not self.queue and not self._backlog:
+                self._send_continue()
+
+    def _go_on_after_upgrade(self, rest: bytes) -> None:
+        """A client may offer another protocol, as HTTP/2's `Upgrade: h2c`; a server may go on in HTTP/1.1."""
+        if self._discarding:
+            return
+        self._parser = httptools.HttpRequestParser(self)
+        if rest:
+            self.data_received(rest)
+
+    def eof_received(self) -> bool:
+        """The client sends no more; what it has sent is still answered."""
+        self._half_closed = True
+        self._discarding = True
+        return bool(self.queue or self._backlog) and self.transport.can_write_eof()
+
+    def pause_writing(self) -> None:
+        self._write_paused = True
+        self._pause_reading()
+
+    def resume_writing(self) -> None:
+        self._write_paused = False
+        self._work_off_backlog()
+
+
+class HttpServer:
+    """The connections of one server, its clock, and its end. `connect` is the protocol factory."""
+
+    def __init__(
+        self,
+        application: Application,
+        loop: asyncio.AbstractEventLoop,
+        limits: Limits | None = None,
+        server_name: bytes = b"Server",
+    ) -> None:
+        self.application = application
+        self.loop = loop
+        self.limits = limits or Limits()
+        self.now = loop.time()
+        """The time of the last tick: exact enough to find what is overdue, and free."""
+        self.length_digits = len(str(self.limits.body_bytes_max))
+        self.draining = False
+        self.keep_alive_heads = StatusHeads(server_name, b"keep-alive")
+        self.closing_heads = StatusHeads(server_name, b"close")
+        self._connections: set[Connection] = set()
+        self._tick_seconds = self.limits.tick_seconds()
+        self._ticking: asyncio.TimerHandle | None = None
+        self._all_gone: asyncio.Future[None] | None = None
+
+    def connect(self) -> Connection:
+        return Connection(self)
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    def connected(self, connection: Connection) -> None:
+        if len(self._connections) >= self.limits.connections_max:
+            # SDKs try again on 503.
+            answer = self.closing_heads[HTTPStatus.SERVICE_UNAVAILABLE] + b"Content-Length: 0\r\n\r\n"
+            connection.turn_away(answer)
+            return
+        self._connections.add(connection)
+        if self._ticking is None:
+            self._tick()
+
+    def disconnected(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        if not self._connections and self._all_gone is not None and not self._all_gone.done():
+            self._all_gone.set_result(None)
+
+    def _tick(self) -> None:
+        if not self._connections:
+            self._ticking = None
+            return
+        self.now = now = self.loop.time()
+        self.keep_alive_heads.clear()
+        self.closing_heads.clear()
+        for connection in list(self._connections):
+            connection.end_if_overdue(now)
+        self._ticking = self.loop.call_later(self._tick_seconds, self._tick)
+
+    async def drain(self, seconds_max: float) -> bool:
+        """Ends idle connections, lets the others finish what they have begun; whether all did in time."""
+        self.draining = True
+        for connection in list(self._connections):
+            connection.drain()
+        try:
+            if self._connections:
+                self._all_gone = self.loop.create_future()
+                await asyncio.wait([self._all_gone], timeout=seconds_max)
+        finally:
+            in_time = not self._connections
+            for connection in list(self._connections):
+                connection.transport.abort()
+            if self._ticking is not None:
+                self._ticking.cancel()
+                self._ticking = None
+        return in_time
