@@ -1,0 +1,166 @@
+"""What is measured: for each workload its requests, what a right answer looks like, and how it counts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benchmarks.client import request_headers
+from benchmarks.data import BATCH_WRITE_ITEMS, ITEMS_PER_PARTITION, SEED, Dataset
+
+FRESH_KEY = b"@" * 20
+"""Where the load generator puts a key that was never used; see wrk/load.lua."""
+NEVER_COUNTED = -1
+BODIES_MAX = 20_000
+"""Enough keys that no cache holds all of a large table's blocks; more make the generator slower."""
+BODIES_BYTES_MAX = 24 * 1024 * 1024
+"""What the generator holds of them at most: 10 KB items in batches of 100 come to much."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """A request, and a piece of text that only its own right answer holds."""
+
+    json: bytes
+    must: bytes = b""
+
+
+@dataclass
+class Target:
+    """One server's table under load, and what was learnt of it before."""
+
+    dataset: Dataset
+    scan_starts: list[dict[str, Any] | None] = field(default_factory=list)
+    scan_items_per_page: float = 0.0
+
+
+MakeBodies = Callable[[Target, random.Random, int], list[Body]]
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    operation: str
+    writes: bool
+    make: MakeBodies
+    pattern: str
+    """A Lua pattern that every right answer matches: as loose as JSON's white space needs."""
+    items_in_answer: int = NEVER_COUNTED
+    unit: str = "requests/s"
+
+    @property
+    def is_fresh(self) -> bool:
+        return self.name == "PutItem new"
+
+    def table_of(self, dataset: Dataset) -> str:
+        """New items go to a table of their own, made afresh for every run: they disturb nothing else."""
+        return f"{dataset.table}_new" if self.is_fresh else dataset.table
+
+    def bodies(self, target: Target) -> list[Body]:
+        chosen = random.Random(SEED)
+        bodies = self.make(target, chosen, 1)
+        count = min(BODIES_MAX, max(16, BODIES_BYTES_MAX // len(bodies[0].json)))
+        return self.make(target, chosen, count)
+
+    def write_file(self, path: Path, bodies: list[Body]) -> None:
+        """The file that wrk/load.lua reads."""
+        headers = {k: v for k, v in request_headers(self.operation).items() if k != "X-Amz-Target"}
+        with path.open("wb") as file:
+            file.write(f"{self.operation}\n{self.items_in_answer}\t{self.pattern}\n".encode())
+            file.write("\t".join(f"{name}: {value}" for name, value in headers.items()).encode() + b"\n")
+            for body in bodies:
+                file.write(body.must + b"\t" + body.json + b"\n")
+
+
+def _get_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    data = target.dataset
+    table = data.table.encode()
+    numbers = [chosen.randrange(data.items) for _ in range(count)]
+    return [
+        Body(b'{"TableName":"%b","Key":%b}' % (table, data.key_json(n)), data.key_of(n)[0]) for n in numbers
+    ]
+
+
+def _put_new_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    data = target.dataset
+    table = f"{data.table}_new".encode()
+    items = [
+        data.keyed_item_json(FRESH_KEY, b"order#001", chosen.randrange(data.items)) for _ in range(count)
+    ]
+    return [Body(b'{"TableName":"%b","Item":%b}' % (table, item)) for item in items]
+
+
+def _put_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    data = target.dataset
+    items = [data.item_json(chosen.randrange(data.items), version=2) for _ in range(count)]
+    return [Body(b'{"TableName":"%b","Item":%b}' % (data.table.encode(), item)) for item in items]
+
+
+def _update_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    data = target.dataset
+    rest = (
+        b'"UpdateExpression":"SET balance = balance + :one, #s = :shipped",'
+        b'"ConditionExpression":"attribute_exists(pk) AND balance >= :zero",'
+        b'"ExpressionAttributeNames":{"#s":"status"},'
+        b'"ExpressionAttributeValues":{":one":{"N":"1"},":zero":{"N":"0"},":shipped":{"S":"shipped"}}'
+    )
+    keys = [data.key_json(chosen.randrange(data.items)) for _ in range(count)]
+    return [Body(b'{"TableName":"%b","Key":%b,%b}' % (data.table.encode(), key, rest)) for key in keys]
+
+
+def _query_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    data = target.dataset
+    pks = [data.key_of(chosen.randrange(data.items))[0] for _ in range(count)]
+    form = (
+        b'{"TableName":"%b","KeyConditionExpression":"pk = :pk",'
+        b'"ExpressionAttributeValues":{":pk":{"S":"%b"}}}'
+    )
+    return [Body(form % (data.table.encode(), pk), pk) for pk in pks]
+
+
+def _scan_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    del chosen, count  # A full page starts where one ended: there are as many requests as full pages.
+    requests: list[dict[str, Any]] = []
+    for start in target.scan_starts or [None]:
+        request: dict[str, Any] = {"TableName": target.dataset.table}
+        if start is not None:
+            request["ExclusiveStartKey"] = start
+        requests.append(request)
+    return [Body(msgspec.json.encode(request)) for request in requests]
+
+
+def _batch_get_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    data = target.dataset
+    bodies = []
+    for _ in range(count):
+        keys = b",".join(data.key_json(n) for n in chosen.sample(range(data.items), 100))
+        bodies.append(Body(b'{"RequestItems":{"%b":{"Keys":[%b]}}}' % (data.table.encode(), keys)))
+    return bodies
+
+
+def _batch_write_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    data = target.dataset
+    picks = (chosen.sample(range(data.items), BATCH_WRITE_ITEMS) for _ in range(count))
+    return [Body(data.batch_write_body(numbers, version=3)) for numbers in picks]
+
+
+_OBJECT = r"^%s*{"
+WORKLOADS = [
+    Workload("GetItem", "GetItem", False, _get_bodies, r'"Item"%s*:', 1),
+    Workload("PutItem new", "PutItem", True, _put_new_bodies, _OBJECT),
+    Workload("PutItem overwrite", "PutItem", True, _put_bodies, _OBJECT),
+    Workload("UpdateItem if", "UpdateItem", True, _update_bodies, _OBJECT),
+    Workload("Query 50", "Query", False, _query_bodies, r'"Count"%s*:%s*50%s*[,}]', ITEMS_PER_PARTITION),
+    Workload("Scan 1 MB", "Scan", False, _scan_bodies, r'"LastEvaluatedKey"%s*:', unit="MB/s"),
+    Workload(
+        "BatchGetItem 100", "BatchGetItem", False, _batch_get_bodies, r'"UnprocessedKeys"%s*:%s*{%s*}', 100
+    ),
+    Workload(
+        "BatchWriteItem 25", "BatchWriteItem", True, _batch_write_bodies, r'"UnprocessedItems"%s*:%s*{%s*}'
+    ),
+]
