@@ -1,11 +1,13 @@
-"""The tables of one namespace (an account in a region), in memory; the store's catalog space is where they last.
+"""The tables of one namespace (an account in a region), in memory; the store's catalog space is where they
+last.
 
-A change is made in two steps that an operation keeps together: it commits the record of the new `Table`, then `keep`s
-it. The engine runs one operation at a time up to its commit, so nobody sees the one without the other; should the commit
-fail to reach the disk, the database reloads the catalog from the engine (`load_catalogs`).
+A change is made in two steps that an operation keeps together: it commits the record of the new `Table`,
+then `keep`s it. The engine runs one operation at a time up to its commit, so nobody sees the one without
+the other; should the commit fail to reach the disk, the database reloads the catalog from the engine
+(`load_catalogs`).
 
-A table or an index that is dropped leaves its space behind. That is remembered in the same commit as a record in the job
-space, and in `leftovers`, until a job has cleared it.
+A table or an index that is dropped leaves its space behind. That is remembered in the same commit as a
+record in the job space, and in `leftovers`, until a job has cleared it.
 """
 
 from __future__ import annotations
@@ -90,7 +92,8 @@ class Catalog:
         return table
 
     def active_table(self, name_or_arn: str) -> Table:
-        """For operations on items: a table that is being created or deleted is not there for them (measured)."""
+        """For operations on items: a table that is being created or deleted is not there for them
+        (measured)."""
         table = self._tables.get(name_or_arn) or self.find(name_or_arn)
         if table is None or table.status in ("CREATING", "DELETING"):
             raise ResourceNotFoundException("Requested resource not found")
@@ -114,7 +117,8 @@ class Catalog:
 
 
 def load_catalogs() -> Generator[Command, Any, dict[Namespace, Catalog]]:
-    """The catalogs of all namespaces, as a database that opens, or that lost a commit, finds them in its engine."""
+    """The catalogs of all namespaces, as a database that opens, or that lost a commit, finds them in its
+    engine."""
     catalogs: dict[Namespace, Catalog] = {}
     for record in (yield from _records_of(keys.CATALOG_SPACE)):
         table = _decode_table(record)

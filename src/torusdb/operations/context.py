@@ -1,4 +1,5 @@
-"""What an operation is given besides its request. It has no other way to the world than this and its commands."""
+"""What an operation is given besides its request. It has no other way to the world than this and its
+commands."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ class Settings(msgspec.Struct, frozen=True):
     """What the person who starts a database may choose of its behaviour."""
 
     table_delay_seconds: float = 0.0
-    """How long tables and indexes stay in CREATING, UPDATING and DELETING, to imitate the service; 0 is at once."""
+    """How long tables and indexes stay in CREATING, UPDATING and DELETING, to imitate the service; 0 is at
+    once."""
 
 
 class Context(msgspec.Struct):

@@ -1,7 +1,8 @@
-"""The rules for tables and indexes in requests, with the service's words. CreateTable and UpdateTable share them.
+"""The rules for tables and indexes in requests, with the service's words. CreateTable and UpdateTable share
+them.
 
-Sources: the service's answers as recorded by others ("measured"), and the developer guide. Where neither has the words,
-a comment says that they are ours.
+Sources: the service's answers as recorded by others ("measured"), and the developer guide. Where neither
+has the words, a comment says that they are ours.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ def check_key_schema(key_schema: KeySchema) -> None:
 
 
 def check_global_key_schema(key_schema: KeySchema) -> None:
-    """Of a global index: up to four HASH attributes, then up to four RANGE attributes. The words for what only
-    several attributes can get wrong are ours, after those for two."""
+    """Of a global index: up to four HASH attributes, then up to four RANGE attributes. The words for what
+    only several attributes can get wrong are ours, after those for two."""
     names = names_of(key_schema)
     if len(set(names)) < len(names):
         raise ValidationException(SAME_NAME)
@@ -81,7 +82,8 @@ def check_global_key_schema(key_schema: KeySchema) -> None:
     for type_ in ("HASH", "RANGE"):
         if types.count(type_) > INDEX_KEY_PART_MAX:
             raise ValidationException(
-                f"Invalid KeySchema: The number of {type_} key attributes exceeds the limit of {INDEX_KEY_PART_MAX}"
+                f"Invalid KeySchema: The number of {type_} key attributes exceeds the limit of "
+                f"{INDEX_KEY_PART_MAX}"
             )
     if "HASH" in types[types.count("HASH") :]:
         raise ValidationException("Invalid KeySchema: A HASH key type comes after a RANGE key type")
@@ -101,7 +103,8 @@ def check_projected_total(count: int) -> None:
     """The words are ours."""
     if count > PROJECTED_ATTRIBUTES_MAX:
         raise refuse(
-            f"Number of NonKeyAttributes of all indexes exceeds the per-table limit of {PROJECTED_ATTRIBUTES_MAX}"
+            "Number of NonKeyAttributes of all indexes exceeds the per-table limit of "
+            f"{PROJECTED_ATTRIBUTES_MAX}"
         )
 
 

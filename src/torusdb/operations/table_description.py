@@ -1,5 +1,5 @@
-"""What the service tells of a table: TableDescription, in every state and with every option. All operations on tables
-answer with it."""
+"""What the service tells of a table: TableDescription, in every state and with every option. All operations
+on tables answer with it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ Members = dict[str, Any]
 
 
 def count(table: Table) -> Generator[Command, Any, Counts]:
-    """The sizes of a table and its indexes as of now. (The service brings its figures up to date every six hours.)"""
+    """The sizes of a table and its indexes as of now. (The service brings its figures up to date every six
+    hours.)"""
     indexes: list[Index | None] = [None, *table.indexes]
     tallies: list[tuple[int, int]] = yield Tally([table.tally_key(index) for index in indexes])
     return {index and index.index_id: tally for index, tally in zip(indexes, tallies, strict=True)}
@@ -135,8 +136,8 @@ def decreases_today(throughput: Throughput, now: float) -> int:
 
 
 def warm_units(table: Table, owner: Table | Index) -> tuple[int, int]:
-    """Reads and writes a second that a table or an index of it can serve at once: what its mode starts with, or what it
-    has ever been warmed to."""
+    """Reads and writes a second that a table or an index of it can serve at once: what its mode starts
+    with, or what it has ever been warmed to."""
     if table.billing == "PAY_PER_REQUEST":
         read, write = ON_DEMAND_READ_UNITS, ON_DEMAND_WRITE_UNITS
     else:

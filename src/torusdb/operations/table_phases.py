@@ -1,12 +1,13 @@
 """The phases of tables and indexes: CREATING, UPDATING, DELETING, and how each ends.
 
-Theory of operation. An operation puts a table into a phase and answers with it. By default the phase ends at once: what is
-committed is the table as `settle` leaves it, so the very next request sees it done, while the answer says CREATING as the
-service's does. With a table delay the phase itself is committed, and a job settles the table when `status_until` has come.
-Both ways run through the same functions, which are pure.
+Theory of operation. An operation puts a table into a phase and answers with it. By default the phase ends
+at once: what is committed is the table as `settle` leaves it, so the very next request sees it done, while
+the answer says CREATING as the service's does. With a table delay the phase itself is committed, and a job
+settles the table when `status_until` has come. Both ways run through the same functions, which are pure.
 
-An index that is added goes through two phases, as in the service: first CREATING while the table is UPDATING, then CREATING
-with `backfilling` while the table is ACTIVE again and a job writes its entries. Writers keep its entries from the first.
+An index that is added goes through two phases, as in the service: first CREATING while the table is
+UPDATING, then CREATING with `backfilling` while the table is ACTIVE again and a job writes its entries.
+Writers keep its entries from the first.
 """
 
 from __future__ import annotations
