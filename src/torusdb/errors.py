@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import msgspec
+
 CORAL = "com.amazon.coral.service"
 CORAL_VALIDATE = "com.amazon.coral.validate"
 DYNAMODB = "com.amazonaws.dynamodb.v20120810"
@@ -37,14 +39,17 @@ class ServiceError(Exception):
         body.update(self.members)
         return body
 
+    def to_json(self) -> bytes:
+        return msgspec.json.encode(self.body())
+
 
 class ValidationException(ServiceError):
     namespace = CORAL_VALIDATE
 
 
-class RequestValidationException(ValidationException):
+class RequestFault(ValidationException):
     """A refusal that PutItem and UpdateItem announce as `1 validation error detected: …` while every other operation
-    gives it bare (measured on the service in eu-west-2). On the wire it is a ValidationException."""
+    gives it bare (measured on the service in eu-west-2; regions differ). On the wire it is a ValidationException."""
 
     @property
     def code(self) -> str:

@@ -10,8 +10,9 @@ An operation that pauses sees each page as of its own moment, as a Scan of the s
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -20,6 +21,8 @@ from torusdb.storage.commands import Clear, Command, Commit, Get, Operation, Pag
 from torusdb.storage.tickets import Ticket
 
 UNLIMITED = 1 << 62
+
+T = TypeVar("T")
 
 
 class Engine(Protocol):
@@ -84,15 +87,15 @@ def start(engine: Engine, operation: Operation, ranges_max: int) -> Outcome | Pa
     return _drive(engine, operation, ranges_max)
 
 
-def complete(engine: Engine, operation: Operation) -> bytes:
-    """Runs an operation to its end, waits until its answer may leave, and returns or raises it."""
-    outcome = run(engine, operation)
+def complete(engine: Engine, steps: Generator[Command, Any, T]) -> T:
+    """Runs an operation, or other work on the same commands, to its end; waits until its result may be told, and
+    returns or raises it."""
+    outcome = run(engine, cast(Operation, steps))
     if outcome.ticket is not None:
         outcome.ticket.wait()
     if outcome.error is not None:
         raise outcome.error
-    assert outcome.body is not None
-    return outcome.body
+    return cast(T, outcome.body)
 
 
 def _drive(

@@ -1,0 +1,50 @@
+"""Answers as Python values, for callers in the process: attribute values with binary as `bytes`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from torusdb.api.requests import KeysAndAttributes, WriteRequest
+from torusdb.model.attributes import WireValue
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_plain = msgspec.json.Decoder().decode
+
+
+class _CollectionMetrics(msgspec.Struct, rename="pascal"):
+    item_collection_key: dict[str, WireValue]
+    size_estimate_range_g_b: list[float] = msgspec.field(name="SizeEstimateRangeGB")
+
+
+def _typed(kind: Any) -> Callable[[msgspec.Raw], Any]:
+    decode = msgspec.json.Decoder(kind).decode
+    return lambda raw: msgspec.to_builtins(decode(raw), builtin_types=(bytes,))
+
+
+_metrics_of_one = _typed(_CollectionMetrics)
+_metrics_by_table = _typed(dict[str, list[_CollectionMetrics]])
+
+
+def _collection_metrics(raw: msgspec.Raw) -> Any:
+    """Of a single write, or of a batch by table."""
+    return (_metrics_of_one if "ItemCollectionKey" in _members(raw) else _metrics_by_table)(raw)
+
+
+_item = _typed(dict[str, WireValue])
+_DECODERS: dict[str, Callable[[msgspec.Raw], Any]] = {
+    "Attributes": _item,
+    "Item": _item,
+    "Items": _typed(list[dict[str, WireValue]]),
+    "LastEvaluatedKey": _item,
+    "Responses": _typed(dict[str, list[dict[str, WireValue]]]),
+    "UnprocessedItems": _typed(dict[str, list[WriteRequest]]),
+    "UnprocessedKeys": _typed(dict[str, KeysAndAttributes]),
+    "ItemCollectionMetrics": _collection_metrics,
+}
+
+
+def decode_answer(body: bytes) -> dict[str, Any]:
+    return {name: _DECODERS.get(name, _plain)(raw) for name, raw in _members(body).items()}

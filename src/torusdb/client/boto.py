@@ -1,0 +1,118 @@
+"""boto3 objects that use a database in this process, with no socket.
+
+botocore's own `before-send` event hands over the finished HTTP request, and what a handler returns stands for the
+network's answer. All but the transport is botocore's own, so retries, paginators, waiters and exceptions behave as they
+do with a server.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from zlib import crc32
+
+from torusdb.errors import InternalServerError, ServiceError, UnknownOperationException
+from torusdb.storage.driver import Outcome, Paused
+from torusdb.storage.failures import StorageFailed
+
+if TYPE_CHECKING:
+    from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+    from botocore.client import BaseClient
+
+ENDPOINT = "http://in-process.torusdb"
+"""Never connected to; botocore wants one, and shows it in messages."""
+
+
+class Caller(NamedTuple):
+    access_key: str
+    region: str
+
+
+class Backend(Protocol):
+    """A database, as the boto3 objects see it."""
+
+    region: str
+
+    @property
+    def operations(self) -> Any: ...
+
+    def begin(self, operation: str, body: bytes, scope: Caller) -> Outcome | Paused: ...
+
+
+def client(database: Backend, **options: Any) -> BaseClient:
+    import boto3
+
+    made = boto3.client("dynamodb", **_options(database, options))
+    _connect(made, database, options)
+    return made
+
+
+def resource(database: Backend, **options: Any) -> Any:
+    import boto3
+
+    made = boto3.resource("dynamodb", **_options(database, options))
+    _connect(made.meta.client, database, options)
+    return made
+
+
+def _options(database: Backend, options: dict[str, Any]) -> dict[str, Any]:
+    from botocore import UNSIGNED
+    from botocore.config import Config
+
+    # Nobody would check a signature, and making one costs more than the rest of a request.
+    config = Config(signature_version=UNSIGNED).merge(options.get("config") or Config())
+    return {"region_name": database.region, "endpoint_url": ENDPOINT, **options, "config": config}
+
+
+def _connect(made: BaseClient, database: Backend, options: dict[str, Any]) -> None:
+    caller = Caller(options.get("aws_access_key_id") or "", made.meta.region_name)
+
+    def answer(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+        return _answer(database, caller, request)
+
+    made.meta.events.register("before-send.dynamodb", answer)
+
+
+class _Body(io.BytesIO):
+    """As much of urllib3's response as botocore uses."""
+
+    def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
+        yield self.read()
+
+
+def _answer(database: Backend, caller: Caller, request: AWSPreparedRequest) -> AWSResponse:
+    from botocore.awsrequest import AWSResponse
+
+    target = request.headers["X-Amz-Target"]
+    operation = (target if isinstance(target, str) else target.decode()).rpartition(".")[2]
+    content = request.body or b""
+    try:
+        status, body = 200, _perform(
+            database, caller, operation, content if isinstance(content, bytes) else content.encode()
+        )
+    except ServiceError as error:
+        status, body = error.status, error.to_json()
+    except StorageFailed as failure:
+        error = InternalServerError(str(failure))
+        status, body = error.status, error.to_json()
+    headers = {
+        "Content-Type": "application/x-amz-json-1.0",
+        "Content-Length": str(len(body)),
+        "x-amz-crc32": str(crc32(body)),
+    }
+    return AWSResponse(request.url, status, headers, _Body(body))
+
+
+def _perform(database: Backend, caller: Caller, operation: str, content: bytes) -> bytes:
+    if operation not in database.operations:
+        raise UnknownOperationException
+    outcome = database.begin(operation, content, caller)
+    while isinstance(outcome, Paused):
+        outcome = outcome.resume()
+    if outcome.ticket is not None:
+        outcome.ticket.wait()
+    if outcome.error is not None:
+        raise outcome.error
+    assert outcome.body is not None
+    return outcome.body
