@@ -161,9 +161,7 @@ def check_batch_write(client: Client, target: Target) -> None:
         answer = client.call("BatchWriteItem", {"RequestItems": {data.table: puts}})
         _require(not answer.get("UnprocessedItems"), "BatchWriteItem: items left unprocessed")
         for number in numbers:
-            _require_same(
-                _read(client, data, _key(data, number)), data.item(number, version), "BatchWriteItem"
-            )
+            _require_same(_read(client, data, _key(data, number)), data.item(number, version), "BatchWriteItem")
 
 
 def sum_of_balances(client: Client, dataset: Dataset) -> int:

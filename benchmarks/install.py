@@ -66,9 +66,7 @@ def dynamodb_local() -> tuple[Path, str]:
         return Path(given), "of DYNAMODB_LOCAL_JAR"
     jar = _dynamodb_local_place() / f"DynamoDBLocal-{DYNAMODB_LOCAL}.jar"
     if not jar.exists():
-        raise PeerMissingError(
-            "no jar: set DYNAMODB_LOCAL_JAR, or run `python -m benchmarks install --dynamodb-local`"
-        )
+        raise PeerMissingError("no jar: set DYNAMODB_LOCAL_JAR, or run `python -m benchmarks install --dynamodb-local`")
     return jar, DYNAMODB_LOCAL
 
 
@@ -93,9 +91,7 @@ def install_dynamodb_local() -> Path:
         maven.chmod(0o755)
     (work / "pom.xml").write_text(_POM)
     copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={place}"]
-    _run(
-        [str(maven), "-q", "-B", f"-f={work / 'pom.xml'}", f"-Dmaven.repo.local={work / 'repository'}", *copy]
-    )
+    _run([str(maven), "-q", "-B", f"-f={work / 'pom.xml'}", f"-Dmaven.repo.local={work / 'repository'}", *copy])
     return jar
 
 

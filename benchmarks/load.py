@@ -78,9 +78,7 @@ class WrkLoad:
         """Load whose every answer is looked into. It warms the server up, too."""
         figure = self._run(connections, seconds, "check" if connections == 1 else "check-shared")
         if figure.answers_wrong:
-            raise RefusedError(
-                f"{figure.answers_wrong} of {figure.answers_checked} answers wrong: {figure.example}"
-            )
+            raise RefusedError(f"{figure.answers_wrong} of {figure.answers_checked} answers wrong: {figure.example}")
         self._checked_bytes[connections] = figure.bytes_per_answer
         return figure
 
@@ -89,9 +87,7 @@ class WrkLoad:
         figure = self._run(connections, seconds, "time")
         expected = self._checked_bytes[connections]
         if abs(figure.bytes_per_answer - expected) > BYTES_DRIFT_MAX * expected:
-            raise RefusedError(
-                f"answers of {figure.bytes_per_answer:.0f} bytes, where right ones have {expected:.0f}"
-            )
+            raise RefusedError(f"answers of {figure.bytes_per_answer:.0f} bytes, where right ones have {expected:.0f}")
         return figure.rate
 
     def _run(self, connections: int, seconds: int, mode: str) -> WrkFigure:
@@ -114,17 +110,15 @@ def _refuse_failures(figure: WrkFigure) -> None:
     if figure.requests == 0:
         raise RefusedError("not one answer came")
     if figure.bad_statuses:
-        raise RefusedError(
-            f"{figure.bad_statuses} of {figure.requests} answers are errors {figure.example}".strip()
-        )
+        raise RefusedError(f"{figure.bad_statuses} of {figure.requests} answers are errors {figure.example}".strip())
     if figure.socket_errors or figure.timeouts:
         raise RefusedError(f"{figure.socket_errors} connections failed, {figure.timeouts} answers timed out")
 
 
 def boto3_client(port: int) -> Any:
     """A client as users make it; retries off, so that a failure shows instead of slowing things down."""
-    import boto3  # noqa: PLC0415 - the load of wrk needs none of it
-    from botocore.config import Config  # noqa: PLC0415
+    import boto3
+    from botocore.config import Config
 
     return boto3.client(
         "dynamodb",
@@ -138,7 +132,7 @@ def boto3_client(port: int) -> Any:
 
 def time_boto3(port: int, workload: Workload, bodies: list[Body], seconds: float) -> Rate:
     """One thread, one call after another, over all of boto3: serialising, signing, parsing."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+    from botocore.exceptions import BotoCoreError, ClientError
 
     salt = secrets.token_hex(FRESH_SALT_CHARACTERS // 2)
     requests = _boto3_requests(workload, bodies, salt)

@@ -81,9 +81,7 @@ def _write_whole_batch(client: Client, body: bytes) -> None:
     while True:
         status, answer = client.send("BatchWriteItem", body)
         if status != 200:
-            raise WrongAnswerError(
-                f"BatchWriteItem: status {status}, {answer[:200].decode(errors='replace')}"
-            )
+            raise WrongAnswerError(f"BatchWriteItem: status {status}, {answer[:200].decode(errors='replace')}")
         unprocessed = msgspec.json.decode(answer).get("UnprocessedItems")
         if not unprocessed:
             return

@@ -55,7 +55,7 @@ def _torusdb_program() -> str:
 
 
 def _torusdb_version() -> str:
-    from torusdb import __version__  # noqa: PLC0415 - the peers run without it
+    from torusdb import __version__
 
     return __version__
 

@@ -81,17 +81,13 @@ def _get_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]
     data = target.dataset
     table = data.table.encode()
     numbers = [chosen.randrange(data.items) for _ in range(count)]
-    return [
-        Body(b'{"TableName":"%b","Key":%b}' % (table, data.key_json(n)), data.key_of(n)[0]) for n in numbers
-    ]
+    return [Body(b'{"TableName":"%b","Key":%b}' % (table, data.key_json(n)), data.key_of(n)[0]) for n in numbers]
 
 
 def _put_new_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
     data = target.dataset
     table = f"{data.table}_new".encode()
-    items = [
-        data.keyed_item_json(FRESH_KEY, b"order#001", chosen.randrange(data.items)) for _ in range(count)
-    ]
+    items = [data.keyed_item_json(FRESH_KEY, b"order#001", chosen.randrange(data.items)) for _ in range(count)]
     return [Body(b'{"TableName":"%b","Item":%b}' % (table, item)) for item in items]
 
 
@@ -116,10 +112,7 @@ def _update_bodies(target: Target, chosen: random.Random, count: int) -> list[Bo
 def _query_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
     data = target.dataset
     pks = [data.key_of(chosen.randrange(data.items))[0] for _ in range(count)]
-    form = (
-        b'{"TableName":"%b","KeyConditionExpression":"pk = :pk",'
-        b'"ExpressionAttributeValues":{":pk":{"S":"%b"}}}'
-    )
+    form = b'{"TableName":"%b","KeyConditionExpression":"pk = :pk","ExpressionAttributeValues":{":pk":{"S":"%b"}}}'
     return [Body(form % (data.table.encode(), pk), pk) for pk in pks]
 
 
@@ -157,10 +150,6 @@ WORKLOADS = [
     Workload("UpdateItem if", "UpdateItem", True, _update_bodies, _OBJECT),
     Workload("Query 50", "Query", False, _query_bodies, r'"Count"%s*:%s*50%s*[,}]', ITEMS_PER_PARTITION),
     Workload("Scan 1 MB", "Scan", False, _scan_bodies, r'"LastEvaluatedKey"%s*:', unit="MB/s"),
-    Workload(
-        "BatchGetItem 100", "BatchGetItem", False, _batch_get_bodies, r'"UnprocessedKeys"%s*:%s*{%s*}', 100
-    ),
-    Workload(
-        "BatchWriteItem 25", "BatchWriteItem", True, _batch_write_bodies, r'"UnprocessedItems"%s*:%s*{%s*}'
-    ),
+    Workload("BatchGetItem 100", "BatchGetItem", False, _batch_get_bodies, r'"UnprocessedKeys"%s*:%s*{%s*}', 100),
+    Workload("BatchWriteItem 25", "BatchWriteItem", True, _batch_write_bodies, r'"UnprocessedItems"%s*:%s*{%s*}'),
 ]

@@ -69,8 +69,7 @@ def read_models() -> tuple[dict[str, dict[str, str]], Shapes]:
         model = json.loads(gzip.decompress((data / path / "service-2.json.gz").read_bytes()))
         prefix = "" if not operations else "Streams"
         operations[target] = {
-            name: prefix + operation["input"]["shape"]
-            for name, operation in sorted(model["operations"].items())
+            name: prefix + operation["input"]["shape"] for name, operation in sorted(model["operations"].items())
         }
         for operation in model["operations"].values():
             collect(operation["input"]["shape"], model["shapes"], prefix, shapes)

@@ -1,10 +1,10 @@
 """TorusDB: a DynamoDB-compatible database, as a server or in the process.
 
-    import torusdb
+import torusdb
 
-    with torusdb.open(":memory:") as db:
-        db.call("ListTables", {})
-        table = db.resource().Table("Music")
+with torusdb.open(":memory:") as db:
+    db.call("ListTables", {})
+    table = db.resource().Table("Music")
 """
 
 from typing import TYPE_CHECKING, Any

@@ -24,6 +24,7 @@ from torusdb.operations.catalog import Catalog, Namespace, load_catalogs
 from torusdb.operations.context import Context, Settings
 from torusdb.operations.registry import ANNOUNCING, OPERATIONS
 from torusdb.storage import driver
+from torusdb.storage.commands import Operation
 from torusdb.storage.driver import Outcome, Paused
 from torusdb.storage.embedded import Durability, EmbeddedEngine
 
@@ -133,7 +134,7 @@ class Database:
     ) -> None:
         self.close()
 
-    def _operation(self, name: str, request: Request, scope: Scope | None) -> driver.Operation:
+    def _operation(self, name: str, request: Request, scope: Scope | None) -> Operation:
         context = self._home
         if self._by_credentials and scope is not None:
             context = self._context(account_of(scope.access_key), scope.region or self.region)
@@ -152,7 +153,7 @@ class Database:
         """As a database opens, and when the engine has lost writes it had taken: the catalog may tell of them."""
         catalogs = driver.complete(self._engine, load_catalogs())
         for namespace, context in self._contexts.items():
-            context.catalog = catalogs.pop(namespace, None) or Catalog(*namespace)
+            context.catalog = catalogs.pop(namespace) if namespace in catalogs else Catalog(*namespace)
         for namespace, catalog in catalogs.items():
             self._contexts[namespace] = self._new_context(catalog)
 
@@ -172,9 +173,7 @@ def open_database(
     and DELETING, to imitate the service. `by_credentials`: requests see the tables of their account and region only.
     """
     engine = EmbeddedEngine.open(None if str(path) == MEMORY else Path(path), durability)
-    return Database(
-        engine, region=region, by_credentials=by_credentials, settings=Settings(table_delay_seconds)
-    )
+    return Database(engine, region=region, by_credentials=by_credentials, settings=Settings(table_delay_seconds))
 
 
 def account_of(access_key: str) -> str:

@@ -20,9 +20,7 @@ binaries = st.lists(st.sampled_from([0x00, 0x01, 0x61, 0xFE, 0xFF]), max_size=5)
 key_numbers = st.one_of(
     st.integers(-120, 120).map(str),
     st.decimals(-1000, 1000, places=3).map(lambda number: normalise(str(number))),
-    st.builds(
-        lambda digit, exponent: normalise(f"{digit}e{exponent}"), st.integers(-9, 9), st.integers(-129, 124)
-    ),
+    st.builds(lambda digit, exponent: normalise(f"{digit}e{exponent}"), st.integers(-9, 9), st.integers(-129, 124)),
 )
 VALUES: dict[KeyType, st.SearchStrategy[Any]] = {"S": texts, "N": key_numbers, "B": binaries}
 KEY_TYPES: tuple[KeyType, ...] = ("S", "N", "B")
@@ -113,9 +111,7 @@ def test_the_layout_of_an_items_key() -> None:
 
 
 @given(st.data(), st.sampled_from(["S", "N", "B"]), st.sampled_from(["S", "N", "B"]))
-def test_a_key_is_its_partition_and_its_sort_value(
-    data: st.DataObject, hash_type: Any, range_type: Any
-) -> None:
+def test_a_key_is_its_partition_and_its_sort_value(data: st.DataObject, hash_type: Any, range_type: Any) -> None:
     hash_key, range_key = KeyAttribute("h", hash_type), KeyAttribute("r", range_type)
     hash_value, range_value = data.draw(VALUES[hash_type]), data.draw(VALUES[range_type])
     item = {"h": {hash_type: hash_value}, "r": {range_type: range_value}}

@@ -47,9 +47,7 @@ def _write(sign: str, digits: str, point: int, shown_before_point: int, zeros: i
     whole, fraction = padded[:shown_before_point], padded[shown_before_point:]
     exponent = point - shown_before_point
     suffix = f"e{exponent:+d}" if exponent or zeros == 3 else ""
-    return (
-        f"{sign}{'0' * zeros}{whole or '0'}{'.' if fraction or zeros else ''}{fraction}{'0' * zeros}{suffix}"
-    )
+    return f"{sign}{'0' * zeros}{whole or '0'}{'.' if fraction or zeros else ''}{fraction}{'0' * zeros}{suffix}"
 
 
 numbers = written_numbers().map(normalise)

@@ -80,9 +80,7 @@ def test_keys_of_items_lie_in_their_partition() -> None:
     assert start <= key < stop
 
 
-@pytest.mark.parametrize(
-    ("index", "values"), [(LOCAL, ["p"]), (GLOBAL, ["NZ", "Napier"]), (EVERYTHING, ["Napier"])]
-)
+@pytest.mark.parametrize(("index", "values"), [(LOCAL, ["p"]), (GLOBAL, ["NZ", "Napier"]), (EVERYTHING, ["Napier"])])
 def test_entries_lie_in_their_indexs_partition(index: Index, values: list[str]) -> None:
     key = TABLE.entry_key(index, ITEM)
     assert key is not None

@@ -129,8 +129,7 @@ BARE_FAULTS: list[tuple[dict[str, Any], str]] = [
     ({}, "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"),
     (
         {"S": "a", "N": "1"},
-        "Supplied AttributeValue has more than one datatypes set, "
-        "must contain exactly one of the supported datatypes",
+        "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes",
     ),
     ({"S": "a", "N": "x"}, "The parameter cannot be converted to a numeric value: x"),
     ({"N": ""}, "The parameter cannot be converted to a numeric value"),
@@ -151,8 +150,7 @@ REQUEST_FAULTS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(
     ("error", "value", "message"),
-    [(ValidationException, *fault) for fault in BARE_FAULTS]
-    + [(RequestFault, *fault) for fault in REQUEST_FAULTS],
+    [(ValidationException, *fault) for fault in BARE_FAULTS] + [(RequestFault, *fault) for fault in REQUEST_FAULTS],
 )
 @pytest.mark.parametrize("wrap", [None, "L", "M"])
 def test_faults_are_refused_at_every_depth(

@@ -45,9 +45,7 @@ def _structure(value: Any, shape: Shape, nested: bool) -> dict[str, Any]:
     if isinstance(value, list | tuple):
         raise SerializationException(f"Unrecognized collection type class {shape.java}")
     if not isinstance(value, dict):
-        raise SerializationException(
-            "Unexpected value type in payload" if nested else "Unexpected field type"
-        )
+        raise SerializationException("Unexpected value type in payload" if nested else "Unexpected field type")
     known = shape.members_by_name
     return {
         name: coerce(given, known[name].shape, False)
@@ -114,9 +112,7 @@ def _blob(value: Any, shape: Shape, nested: bool) -> bytes:
     if not isinstance(value, str):
         raise SerializationException("only base-64-encoded strings are convertible to bytes")
     if len(value) % 4:
-        raise SerializationException(
-            f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(value)}"
-        )
+        raise SerializationException(f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(value)}")
     try:
         decoded = b64decode(value, validate=True)
     except ValueError:

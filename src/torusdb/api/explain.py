@@ -33,3 +33,6 @@ def accept(operation: str, params: dict[str, Any]) -> Request:
         return msgspec.convert(request, REQUESTS[operation])
     except RecursionError:
         raise SerializationException() from None
+    except msgspec.ValidationError as error:
+        # Python's dicts can hold what JSON cannot, such as keys that are no text.
+        raise SerializationException(str(error)) from None

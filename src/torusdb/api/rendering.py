@@ -23,8 +23,7 @@ def rendered(value: Any, name: str) -> str:
         return f"{shape.java}@{crc32(msgspec.json.encode(value)):x}"
     if shape.type == "structure":
         members = ", ".join(
-            f"{lower_first(member.name)}={rendered(value.get(member.name), member.shape)}"
-            for member in shape.members
+            f"{lower_first(member.name)}={rendered(value.get(member.name), member.shape)}" for member in shape.members
         )
         return f"{shape.java.rpartition('.')[2]}({members})"
     if shape.type == "list":

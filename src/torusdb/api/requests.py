@@ -52,21 +52,13 @@ class LocalSecondaryIndex(Request, kw_only=True):
 
 
 class OnDemandThroughput(Request, kw_only=True):
-    max_read_request_units: (
-        Annotated[int, msgspec.Meta(ge=-9223372036854775808, le=9223372036854775807)] | None
-    ) = None
-    max_write_request_units: (
-        Annotated[int, msgspec.Meta(ge=-9223372036854775808, le=9223372036854775807)] | None
-    ) = None
+    max_read_request_units: Annotated[int, msgspec.Meta(ge=-9223372036854775808, le=9223372036854775807)] | None = None
+    max_write_request_units: Annotated[int, msgspec.Meta(ge=-9223372036854775808, le=9223372036854775807)] | None = None
 
 
 class WarmThroughput(Request, kw_only=True):
-    read_units_per_second: (
-        Annotated[int, msgspec.Meta(ge=-9223372036854775808, le=9223372036854775807)] | None
-    ) = None
-    write_units_per_second: (
-        Annotated[int, msgspec.Meta(ge=-9223372036854775808, le=9223372036854775807)] | None
-    ) = None
+    read_units_per_second: Annotated[int, msgspec.Meta(ge=-9223372036854775808, le=9223372036854775807)] | None = None
+    write_units_per_second: Annotated[int, msgspec.Meta(ge=-9223372036854775808, le=9223372036854775807)] | None = None
 
 
 class GlobalSecondaryIndex(Request, kw_only=True):
@@ -129,9 +121,7 @@ class CreateTableRequest(Request, kw_only=True):
     resource_policy: str | None = None
     on_demand_throughput: OnDemandThroughput | None = None
     global_table_source_arn: Annotated[str, msgspec.Meta(min_length=1, max_length=1024)] | None = None
-    global_table_settings_replication_mode: (
-        Literal["ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"] | None
-    ) = None
+    global_table_settings_replication_mode: Literal["ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"] | None = None
     vector_indexes: list[VectorIndex] | None = None
 
 
@@ -170,9 +160,7 @@ class ProvisionedThroughputOverride(Request, kw_only=True):
 
 
 class OnDemandThroughputOverride(Request, kw_only=True):
-    max_read_request_units: (
-        Annotated[int, msgspec.Meta(ge=-9223372036854775808, le=9223372036854775807)] | None
-    ) = None
+    max_read_request_units: Annotated[int, msgspec.Meta(ge=-9223372036854775808, le=9223372036854775807)] | None = None
 
 
 class ReplicaGlobalSecondaryIndex(Request, kw_only=True):
@@ -186,9 +174,7 @@ class CreateReplicationGroupMemberAction(Request, kw_only=True):
     kms_master_key_id: str | None = msgspec.field(name="KMSMasterKeyId", default=None)
     provisioned_throughput_override: ProvisionedThroughputOverride | None = None
     on_demand_throughput_override: OnDemandThroughputOverride | None = None
-    global_secondary_indexes: (
-        Annotated[list[ReplicaGlobalSecondaryIndex], msgspec.Meta(min_length=1)] | None
-    ) = None
+    global_secondary_indexes: Annotated[list[ReplicaGlobalSecondaryIndex], msgspec.Meta(min_length=1)] | None = None
     table_class_override: Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"] | None = None
 
 
@@ -197,9 +183,7 @@ class UpdateReplicationGroupMemberAction(Request, kw_only=True):
     kms_master_key_id: str | None = msgspec.field(name="KMSMasterKeyId", default=None)
     provisioned_throughput_override: ProvisionedThroughputOverride | None = None
     on_demand_throughput_override: OnDemandThroughputOverride | None = None
-    global_secondary_indexes: (
-        Annotated[list[ReplicaGlobalSecondaryIndex], msgspec.Meta(min_length=1)] | None
-    ) = None
+    global_secondary_indexes: Annotated[list[ReplicaGlobalSecondaryIndex], msgspec.Meta(min_length=1)] | None = None
     table_class_override: Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"] | None = None
 
 
@@ -267,9 +251,7 @@ class UpdateTableRequest(Request, kw_only=True):
     ) = None
     on_demand_throughput: OnDemandThroughput | None = None
     warm_throughput: WarmThroughput | None = None
-    global_table_settings_replication_mode: (
-        Literal["ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"] | None
-    ) = None
+    global_table_settings_replication_mode: Literal["ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"] | None = None
     disassociation_protection_enabled: bool | None = None
     vector_index_updates: list[VectorIndexUpdate] | None = None
 
@@ -390,9 +372,7 @@ class Condition(Request, kw_only=True):
 class QueryRequest(Request, kw_only=True):
     table_name: DataTableName
     return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
-    select: Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"] | None = (
-        None
-    )
+    select: Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"] | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=2147483647)] | None = None
     index_name: (
         Annotated[str, msgspec.Meta(min_length=3, max_length=255, pattern=r"\A(?:[a-zA-Z0-9_.-]+)\Z")] | None
@@ -414,9 +394,7 @@ class QueryRequest(Request, kw_only=True):
 class ScanRequest(Request, kw_only=True):
     table_name: DataTableName
     return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
-    select: Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"] | None = (
-        None
-    )
+    select: Literal["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"] | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=2147483647)] | None = None
     segment: Annotated[int, msgspec.Meta(ge=0, le=999999)] | None = None
     index_name: (
@@ -443,9 +421,7 @@ class KeysAndAttributes(Request, kw_only=True):
 
 
 class BatchGetItemRequest(Request, kw_only=True):
-    request_items: Annotated[
-        dict[MapTableName, KeysAndAttributes], msgspec.Meta(min_length=1, max_length=100)
-    ]
+    request_items: Annotated[dict[MapTableName, KeysAndAttributes], msgspec.Meta(min_length=1, max_length=100)]
     return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
 
 

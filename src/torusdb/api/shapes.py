@@ -58,14 +58,10 @@ _model = msgspec.json.decode(files(__package__).joinpath("shapes.json").read_byt
 SHAPES = _model.shapes
 """All shapes that inputs reach, by name."""
 
-KNOWN_OPERATIONS = {
-    f"{target}.{name}": name for target, operations in _model.operations.items() for name in operations
-}
+KNOWN_OPERATIONS = {f"{target}.{name}": name for target, operations in _model.operations.items() for name in operations}
 """Every operation of the service's model by the value of the X-Amz-Target header, built or not."""
 
-INPUT_SHAPES = {
-    name: shape for operations in _model.operations.values() for name, shape in operations.items()
-}
+INPUT_SHAPES = {name: shape for operations in _model.operations.values() for name, shape in operations.items()}
 """The name of each operation's input shape."""
 
 ATTRIBUTE_VALUE = "AttributeValue"

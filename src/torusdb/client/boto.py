@@ -88,14 +88,14 @@ def _answer(database: Backend, caller: Caller, request: AWSPreparedRequest) -> A
     operation = (target if isinstance(target, str) else target.decode()).rpartition(".")[2]
     content = request.body or b""
     try:
-        status, body = 200, _perform(
-            database, caller, operation, content if isinstance(content, bytes) else content.encode()
+        status, body = (
+            200,
+            _perform(database, caller, operation, content if isinstance(content, bytes) else content.encode()),
         )
     except ServiceError as error:
         status, body = error.status, error.to_json()
     except StorageFailed as failure:
-        error = InternalServerError(str(failure))
-        status, body = error.status, error.to_json()
+        status, body = InternalServerError.status, InternalServerError(str(failure)).to_json()
     headers = {
         "Content-Type": "application/x-amz-json-1.0",
         "Content-Length": str(len(body)),

@@ -21,12 +21,8 @@ ORDERED_TYPES = frozenset(["S", "N", "B"])
 TYPE_NAMES = frozenset(["S", "N", "B", "NULL", "SS", "BOOL", "L", "BS", "NS", "M"])
 
 
-def check_leaves(
-    parsed: ParsedCondition, names: Sequence[str | None], values: Mapping[str, AttributeValue]
-) -> None:
-    resolved = {
-        alias: name for alias, name in zip(parsed.references.aliases, names, strict=True) if name is not None
-    }
+def check_leaves(parsed: ParsedCondition, names: Sequence[str | None], values: Mapping[str, AttributeValue]) -> None:
+    resolved = {alias: name for alias, name in zip(parsed.references.aliases, names, strict=True) if name is not None}
     for nodes in parsed.leaves:
         _check_defined(nodes, resolved, values)
         calls = [node for node in nodes if isinstance(node, Call)]
@@ -42,9 +38,7 @@ def check_leaves(
             _check_types(node, values)
 
 
-def _check_defined(
-    nodes: Sequence[Node], names: Mapping[str, str], values: Mapping[str, AttributeValue]
-) -> None:
+def _check_defined(nodes: Sequence[Node], names: Mapping[str, str], values: Mapping[str, AttributeValue]) -> None:
     for node in nodes:
         if isinstance(node, Placeholder) and node.name not in values:
             raise undefined_value(node.name)
@@ -129,8 +123,7 @@ def _check_call(function: str, operands: Sequence[Node], values: Mapping[str, At
         given = _given(operands[1], values)
         if given is not None and given["S"] not in TYPE_NAMES:
             raise Refusal(
-                f"Invalid attribute type name found; type: {given['S']}, "
-                "valid types: {B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
+                f"Invalid attribute type name found; type: {given['S']}, valid types: {{B,NULL,SS,BOOL,L,BS,N,NS,S,M}}"
             )
 
 

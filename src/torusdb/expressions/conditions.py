@@ -91,15 +91,11 @@ class Plan:
         "test",
     )
 
-    def __init__(
-        self, root: Tree, leaves: Sequence[Node], names: Mapping[str, str], references: References
-    ) -> None:
+    def __init__(self, root: Tree, leaves: Sequence[Node], names: Mapping[str, str], references: References) -> None:
         paths = [bind(path, names) for path in paths_of(walk(root))]
         heads = dict.fromkeys(path[0] for path in paths)
         self.attributes = tuple(head for head in heads if isinstance(head, str))
-        self.nested_attributes = frozenset(
-            path[0] for path in paths if len(path) > 1 and isinstance(path[0], str)
-        )
+        self.nested_attributes = frozenset(path[0] for path in paths if len(path) > 1 and isinstance(path[0], str))
         self.placeholders = references.placeholders
         self.test = compile_condition(root, names)
         self._passed_types: set[tuple[str, ...]] = set()

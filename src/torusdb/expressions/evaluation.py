@@ -50,9 +50,7 @@ def compile_condition(node: Node, names: Mapping[str, str]) -> Test:
         case Call(function, operands):
             fetches = [_fetch(operand, names) for operand in operands]
             # A wrong number of operands is refused before the plan is ever used.
-            return (
-                _COMPILE_CALL[function](*fetches) if len(fetches) == CONDITION_FUNCTIONS[function] else _never
-            )
+            return _COMPILE_CALL[function](*fetches) if len(fetches) == CONDITION_FUNCTIONS[function] else _never
         case _:
             raise AssertionError(f"not a condition: {node}")
 
@@ -223,8 +221,6 @@ _COMPILE_CALL: Final[Mapping[str, Callable[..., Test]]] = {
     "attribute_not_exists": lambda operand: lambda item, values: operand(item, values) is None,
     "attribute_type": _compile_attribute_type,
     "begins_with": _compile_begins_with,
-    "contains": lambda operand, wanted: (
-        lambda item, values: _contains(operand(item, values), wanted(item, values))
-    ),
+    "contains": lambda operand, wanted: lambda item, values: _contains(operand(item, values), wanted(item, values)),
     "size": lambda operand: _never,
 }

@@ -99,17 +99,13 @@ class KeyCondition:
                 )
         return comparison
 
-    def _match_ranges(
-        self, hash_values: tuple[AttributeValue, ...], range_keys: Sequence[KeyAttribute]
-    ) -> KeyMatch:
+    def _match_ranges(self, hash_values: tuple[AttributeValue, ...], range_keys: Sequence[KeyAttribute]) -> KeyMatch:
         """The conditions on RANGE attributes leave no gap, and only the last need not be an equality."""
         left = len(self.comparisons) - len(hash_values)
         comparisons = [self._of(key) for key in range_keys]
         if sum(comparison is not None for comparison in comparisons) < left:
             # One names an attribute that is no part of the key, where this one would have been.
-            missing = next(
-                key for key, comparison in zip(range_keys, comparisons, strict=True) if comparison is None
-            )
+            missing = next(key for key, comparison in zip(range_keys, comparisons, strict=True) if comparison is None)
             raise _missed(missing)
         _require_no_gap(range_keys, comparisons)
         given = [comparison for comparison in comparisons if comparison is not None]
@@ -128,8 +124,8 @@ def _require_no_gap(keys: Sequence[KeyAttribute], comparisons: Sequence[Comparis
     for key, comparison in zip(keys, comparisons, strict=True):
         if comparison is not None and unequal:
             raise ValidationException(
-                f"RANGE key attributes {', '.join(unequal)} must have equality conditions specified in the query "
-                f"because a condition is present on key attribute {key.name}"
+                f"RANGE key attributes {', '.join(unequal)} must have equality conditions specified in the "
+                f"query because a condition is present on key attribute {key.name}"
             )
         if comparison is None or comparison.operator != "EQ":
             unequal.append(key.name)
@@ -163,9 +159,7 @@ class UnboundKeyCondition:
         operands = children(node)
         at, name = self._key_attribute(operands)
         values = tuple(
-            self._placeholders.values[operand.name]
-            for operand in operands
-            if isinstance(operand, Placeholder)
+            self._placeholders.values[operand.name] for operand in operands if isinstance(operand, Placeholder)
         )
         match node:
             case Compare(operator, _, _):
@@ -182,21 +176,16 @@ class UnboundKeyCondition:
             if isinstance(operand, Path):
                 if found is not None:
                     raise ValidationException(
-                        "Invalid condition in KeyConditionExpression: "
-                        "Multiple attribute names used in one condition"
+                        "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"
                     )
                 path = bind(operand, self._placeholders.names)
                 if len(path) > 1:
-                    raise ValidationException(
-                        "KeyConditionExpressions cannot have conditions on nested attributes"
-                    )
+                    raise ValidationException("KeyConditionExpressions cannot have conditions on nested attributes")
                 found = at, str(path[0])
             elif isinstance(operand, Call):
                 _check_operator(operand)
         if found is None:
-            raise ValidationException(
-                "Invalid condition in KeyConditionExpression: No key attribute specified"
-            )
+            raise ValidationException("Invalid condition in KeyConditionExpression: No key attribute specified")
         return found
 
 

@@ -196,9 +196,7 @@ class AttributeUpdates:
 
     def __init__(self, members: Mapping[str, AttributeUpdate]) -> None:
         self._actions = {
-            name: (member.action or "PUT", member.value)
-            for name, member in members.items()
-            if _is_valid_update(member)
+            name: (member.action or "PUT", member.value) for name, member in members.items() if _is_valid_update(member)
         }
         self.attributes: tuple[str, ...] = tuple(self._actions)
         self.touched = Projection([(name,) for name in self._actions])
@@ -244,6 +242,8 @@ def _add(old: AttributeValue | None, operand: AttributeValue | None) -> Attribut
     return add_to(old, operand, TYPE_MISMATCH)
 
 
-_APPLY: Final[
-    Mapping[str, Callable[[AttributeValue | None, AttributeValue | None], AttributeValue | None]]
-] = {"PUT": lambda old, operand: operand, "ADD": _add, "DELETE": _delete}
+_APPLY: Final[Mapping[str, Callable[[AttributeValue | None, AttributeValue | None], AttributeValue | None]]] = {
+    "PUT": lambda old, operand: operand,
+    "ADD": _add,
+    "DELETE": _delete,
+}

@@ -167,9 +167,7 @@ def _check_limits(parser: Parser, nodes: Iterable[Node]) -> None:
                 f"The IN operator is provided with too many operands; number of operands: {len(node.choices)}"
             )
         if isinstance(node, Path) and len(node.parts) > PATH_PARTS_MAX:
-            raise Refusal(
-                f"The document path has too many nesting elements; nesting elements: {len(node.parts)}"
-            )
+            raise Refusal(f"The document path has too many nesting elements; nesting elements: {len(node.parts)}")
 
 
 def _check_functions(nodes: Iterable[Node], known: dict[str, int]) -> None:
@@ -187,8 +185,7 @@ def _check_misused_functions(nodes: Iterable[Node]) -> None:
         for child in children(node):
             if isinstance(child, Call) and (child.function == "size") == is_logical:
                 raise Refusal(
-                    "The function is not allowed to be used this way in an expression; "
-                    f"function: {child.function}"
+                    f"The function is not allowed to be used this way in an expression; function: {child.function}"
                 )
 
 

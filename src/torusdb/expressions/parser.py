@@ -197,11 +197,7 @@ class Parser:
         if token.kind == "placeholder":
             self._position += 1
             return Placeholder(token.text)
-        if (
-            token.kind == "identifier"
-            and self._keyword() is None
-            and self._tokens[self._position + 1].text == "("
-        ):
+        if token.kind == "identifier" and self._keyword() is None and self._tokens[self._position + 1].text == "(":
             self._position += 1
             self.operators += 1
             return Call(token.text, (yield self._operands()))

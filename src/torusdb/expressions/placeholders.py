@@ -43,7 +43,8 @@ def require_one_style(
         if mixed:
             raise RequestFault(
                 "Can not use both expression and non-expression parameters in the same request: "
-                f"Non-expression parameters: {{{', '.join(mixed)}}} Expression parameters: {{{', '.join(given)}}}"
+                f"Non-expression parameters: {{{', '.join(mixed)}}} "
+                f"Expression parameters: {{{', '.join(given)}}}"
             )
     elif names is not None:
         raise ValidationException("ExpressionAttributeNames can only be specified when using expressions")
@@ -129,15 +130,11 @@ def undefined_alias(references: References, names: Sequence[str | None]) -> str:
 
 
 def undefined_name(alias: str) -> Refusal:
-    return Refusal(
-        f"An expression attribute name used in the document path is not defined; attribute name: {alias}"
-    )
+    return Refusal(f"An expression attribute name used in the document path is not defined; attribute name: {alias}")
 
 
 def undefined_value(placeholder: str) -> Refusal:
-    return Refusal(
-        f"An expression attribute value used in expression is not defined; attribute value: {placeholder}"
-    )
+    return Refusal(f"An expression attribute value used in expression is not defined; attribute value: {placeholder}")
 
 
 def are_short(names: Sequence[str | None]) -> bool:

@@ -8,7 +8,7 @@ from torusdb.errors import RequestFault, ValidationException
 EMPTY = "The expression can not be empty;"
 
 
-class Refusal(Exception):  # noqa: N818  # the service's refusal, not our error
+class Refusal(Exception):
     """The reason an expression is refused, without `Invalid …Expression: ` before it."""
 
     def of(self, kind: str) -> ValidationException:

@@ -164,13 +164,9 @@ class Plan:
             self._clash = refusal
             return
         read = [bind(path, names) for path in paths_of(parsed.nodes)]
-        self.nested_attributes = frozenset(
-            path[0] for path in read if len(path) > 1 and isinstance(path[0], str)
-        )
+        self.nested_attributes = frozenset(path[0] for path in read if len(path) > 1 and isinstance(path[0], str))
         self.touched = Projection(paths)
-        self.works = [
-            _compile_action(action, path, names) for action, path in zip(actions, paths, strict=True)
-        ]
+        self.works = [_compile_action(action, path, names) for action, path in zip(actions, paths, strict=True)]
         self.order = sorted(range(len(actions)), key=lambda index: actions[index].section != "SET")
         self.writes = _writes(paths)
         self.top_level_values = [
@@ -230,9 +226,7 @@ def _check_function(node: Node, values: Values) -> None:
         if node.function == "list_append":
             _check_types(node.function, node.operands, "L", values)
         elif not isinstance(node.operands[0], Path):
-            raise Refusal(
-                f"Operator or function requires a document path; operator or function: {node.function}"
-            )
+            raise Refusal(f"Operator or function requires a document path; operator or function: {node.function}")
 
 
 def _check_types(operator: str, operands: Sequence[Operand], wanted: str, values: Values) -> None:
@@ -316,9 +310,7 @@ def _compile_value(operand: Operand, names: Mapping[str, str]) -> Evaluate:
         case Path():
             return _compile_path(bind(operand, names))
         case Arithmetic(operator, left, right):
-            return _compile_arithmetic(
-                _ARITHMETIC[operator], _compile_value(left, names), _compile_value(right, names)
-            )
+            return _compile_arithmetic(_ARITHMETIC[operator], _compile_value(left, names), _compile_value(right, names))
         case Call("if_not_exists", (Path() as path, default)):
             return _compile_if_not_exists(bind(path, names), _compile_value(default, names))
         case Call("list_append", (first, second)):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import msgspec
 
-
 AttributeValue: TypeAlias = dict[str, Any]
 """A value of one member that has passed `model.values`: canonical."""
 
@@ -33,6 +32,7 @@ else:
         L: list[WireValue]
         BOOL: bool
         NULL: bool
+
 
 Item: TypeAlias = dict[str, AttributeValue]
 

@@ -150,9 +150,7 @@ def item_key(prefix: bytes, item: Item, hash_key: KeyAttribute, range_key: KeyAt
     return item_keyer(prefix, hash_key, range_key)(item)
 
 
-def item_keyer(
-    prefix: bytes, hash_key: KeyAttribute, range_key: KeyAttribute | None
-) -> Callable[[Item], bytes]:
+def item_keyer(prefix: bytes, hash_key: KeyAttribute, range_key: KeyAttribute | None) -> Callable[[Item], bytes]:
     """`item_key` with all but the item given: made once for a table, and called for each item."""
     hash_name, hash_type, place = hash_key.name, hash_key.type, _PLACERS[hash_key.type]
     if range_key is None:

@@ -40,9 +40,7 @@ _NUMBER = re.compile(r"([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?)([0-9]+))?")
 # Room for the exact sum of the largest and the smallest number.
 _EXACT = Context(prec=POINT_MAX - POINT_MIN + 2 * DIGITS_MAX)
 
-_PAIRS = bytes(
-    10 * (byte >> 4) + (byte & 15) + 1 if byte >> 4 < 10 and byte & 15 < 10 else 0 for byte in range(256)
-)
+_PAIRS = bytes(10 * (byte >> 4) + (byte & 15) + 1 if byte >> 4 < 10 and byte & 15 < 10 else 0 for byte in range(256))
 """From two digits as hexadecimal would pack them to their value plus one."""
 _NEGATIVE_PAIRS = bytes(102 - pair if pair else 0 for pair in _PAIRS)
 

@@ -27,12 +27,10 @@ CONTAINER_BYTES: Final = 3
 
 NO_TYPE = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 SEVERAL_TYPES = (
-    "Supplied AttributeValue has more than one datatypes set, "
-    "must contain exactly one of the supported datatypes"
+    "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
 )
 TOO_DEEP = (
-    "Nesting Levels have exceeded supported limits: "
-    "Attributes in the item have nested levels beyond supported limit"
+    "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
 )
 _INVALID = "One or more parameter values were invalid: "
 
@@ -59,13 +57,7 @@ def _normalise_members(members: dict[str, AttributeValue], depth: int) -> int:
         elif "N" in value:
             text = value["N"]
             # As in `numbers.normalise`, and a size that needs no trimming.
-            if (
-                text.isdigit()
-                and text.isascii()
-                and text[0] != "0"
-                and text[-1] != "0"
-                and len(text) <= DIGITS_MAX
-            ):
+            if text.isdigit() and text.isascii() and text[0] != "0" and text[-1] != "0" and len(text) <= DIGITS_MAX:
                 size += (len(text) + 3) >> 1
             else:
                 value["N"] = text = normalise(text)

@@ -161,7 +161,7 @@ def of_query(request: requests.QueryRequest) -> ReadParameters:
         key_condition = unbound.bind()
     else:
         assert request.key_conditions is not None
-        key_condition = expressions.key_conditions(request.key_conditions)
+        key_condition = expressions.legacy_key_condition(request.key_conditions)
     return ReadParameters(
         key_condition,
         found[0] or legacy_filter,

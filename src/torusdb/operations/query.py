@@ -67,8 +67,8 @@ def scan(ctx: Context, request: requests.ScanRequest) -> Operation:
         after = _entry_key(table, index, request.exclusive_start_key)
         if not start <= after < stop:
             raise ValidationException(
-                f"{STARTING_KEY_INVALID}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "
-                f"TotalSegments: {request.total_segments} Segment: {request.segment}"
+                f"{STARTING_KEY_INVALID}: Invalid ExclusiveStartKey. "
+                f"Please use ExclusiveStartKey with correct Segment. TotalSegments: {request.total_segments} Segment: {request.segment}"
             )
         start = after + b"\x00"
     return (yield from _answer(_plan(table, index, request, asked, (start, stop)), request))
@@ -198,9 +198,7 @@ def _key_bounds(
     return prefix, _range_bounds(beginning, match.last_attribute, match.last.operator, match.last.operands)
 
 
-def _range_bounds(
-    beginning: bytes, key: KeyAttribute, operator: str, operands: tuple[AttributeValue, ...]
-) -> Bounds:
+def _range_bounds(beginning: bytes, key: KeyAttribute, operator: str, operands: tuple[AttributeValue, ...]) -> Bounds:
     end = after_prefix(beginning)
     first = operands[0][key.type]
     if operator == "BEGINS_WITH":

@@ -89,9 +89,7 @@ def global_index(
 def _keys(
     key_schema: Sequence[requests.KeySchemaElement], key_type: str, types: dict[str, KeyType]
 ) -> list[KeyAttribute]:
-    return [
-        KeyAttribute(e.attribute_name, types[e.attribute_name]) for e in key_schema if e.key_type == key_type
-    ]
+    return [KeyAttribute(e.attribute_name, types[e.attribute_name]) for e in key_schema if e.key_type == key_type]
 
 
 def throughput_of(throughput: requests.ProvisionedThroughput | None) -> Throughput:

@@ -34,8 +34,7 @@ TAGS_MAX = 50
 SAME_NAME = "Both the Hash Key and the Range Key element in the KeySchema have the same name"
 NO_DEFINITION = "Invalid KeySchema: Some index key attribute have no definition"
 NEITHER_UNIT = (
-    INVALID
-    + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
+    INVALID + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
 )
 
 KeySchema = Sequence[requests.KeySchemaElement]
@@ -82,8 +81,7 @@ def check_global_key_schema(key_schema: KeySchema) -> None:
     for type_ in ("HASH", "RANGE"):
         if types.count(type_) > INDEX_KEY_PART_MAX:
             raise ValidationException(
-                f"Invalid KeySchema: The number of {type_} key attributes exceeds the limit of "
-                f"{INDEX_KEY_PART_MAX}"
+                f"Invalid KeySchema: The number of {type_} key attributes exceeds the limit of {INDEX_KEY_PART_MAX}"
             )
     if "HASH" in types[types.count("HASH") :]:
         raise ValidationException("Invalid KeySchema: A HASH key type comes after a RANGE key type")
@@ -103,8 +101,7 @@ def check_projected_total(count: int) -> None:
     """The words are ours."""
     if count > PROJECTED_ATTRIBUTES_MAX:
         raise refuse(
-            "Number of NonKeyAttributes of all indexes exceeds the per-table limit of "
-            f"{PROJECTED_ATTRIBUTES_MAX}"
+            f"Number of NonKeyAttributes of all indexes exceeds the per-table limit of {PROJECTED_ATTRIBUTES_MAX}"
         )
 
 

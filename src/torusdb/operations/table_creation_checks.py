@@ -31,9 +31,7 @@ def _check_billing(request: requests.CreateTableRequest) -> None:
             raise ValidationException(checks.NEITHER_UNIT)
         return
     if throughput is None:
-        raise refuse(
-            "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
-        )
+        raise refuse("ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED")
     checks.check_throughput_bounds(throughput)
 
 
@@ -59,8 +57,7 @@ def _check_local_indexes(request: requests.CreateTableRequest) -> None:
         raise refuse("List of LocalSecondaryIndexes is empty")
     if len(key_schema) < 2:
         raise refuse(
-            "Table KeySchema does not have a range key, which is required when specifying a "
-            "LocalSecondaryIndex"
+            "Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex"
         )
     names: set[str] = set()
     for index in indexes:
@@ -136,9 +133,7 @@ def _check_definitions_used(request: requests.CreateTableRequest) -> None:
 
 
 def _check_projections(request: requests.CreateTableRequest) -> None:
-    checks.check_projected_total(
-        sum(len(index.projection.non_key_attributes or []) for index in _indexes(request))
-    )
+    checks.check_projected_total(sum(len(index.projection.non_key_attributes or []) for index in _indexes(request)))
 
 
 def _indexes(

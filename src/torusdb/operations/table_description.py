@@ -27,7 +27,7 @@ def count(table: Table) -> Generator[Command, Any, Counts]:
     hours.)"""
     indexes: list[Index | None] = [None, *table.indexes]
     tallies: list[tuple[int, int]] = yield Tally([table.tally_key(index) for index in indexes])
-    return {index and index.index_id: tally for index, tally in zip(indexes, tallies, strict=True)}
+    return {None if index is None else index.index_id: tally for index, tally in zip(indexes, tallies, strict=True)}
 
 
 def describe(table: Table, counts: Counts, now: float) -> Members:
@@ -50,9 +50,7 @@ def describe(table: Table, counts: Counts, now: float) -> Members:
     if table.local_indexes:
         members["LocalSecondaryIndexes"] = [_index(table, index, counts) for index in table.local_indexes]
     if table.global_indexes:
-        members["GlobalSecondaryIndexes"] = [
-            _global_index(table, index, counts, now) for index in table.global_indexes
-        ]
+        members["GlobalSecondaryIndexes"] = [_global_index(table, index, counts, now) for index in table.global_indexes]
     members["WarmThroughput"] = _warm_throughput(warm_units(table, table), table.status)
     return members
 

@@ -84,9 +84,7 @@ def filled(table: Table, index_name: str) -> Table:
     return replace(table, indexes=indexes)
 
 
-def enter(
-    ctx: Context, table: Table, puts: Iterable[tuple[bytes, bytes]] = ()
-) -> Generator[Command, Any, None]:
+def enter(ctx: Context, table: Table, puts: Iterable[tuple[bytes, bytes]] = ()) -> Generator[Command, Any, None]:
     """Commits a table that has entered a phase, or that has left it at once."""
     delay = ctx.settings.table_delay_seconds
     now = ctx.now()

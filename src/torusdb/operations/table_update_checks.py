@@ -1,5 +1,5 @@
-"""What UpdateTable refuses: first for the request by itself, then for the table. Both are visible lists, in the
-service's order (measured)."""
+"""What UpdateTable refuses: first for the request by itself, then for the table. Both are visible lists, in
+the service's order (measured)."""
 
 from __future__ import annotations
 
@@ -115,9 +115,7 @@ def check_update_of(table: Table, request: requests.UpdateTableRequest) -> None:
     _check_indexes(request, table, billing)
 
 
-def _check_warm_grows(
-    warm: requests.WarmThroughput | None, table: Table, owner: Table | Index, called: str
-) -> None:
+def _check_warm_grows(warm: requests.WarmThroughput | None, table: Table, owner: Table | Index, called: str) -> None:
     read, write = warm_units(table, owner)
     reason = "current WarmThroughput, decreasing WarmThroughput is not supported"
     checks.check_warm(warm, called, (read, reason), (write, reason))
@@ -221,9 +219,7 @@ def _check_created(
         if action.provisioned_throughput is not None:
             raise _neither_unit_for(action.index_name)
     elif action.provisioned_throughput is None:
-        raise refuse(
-            f"Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {action.index_name}"
-        )
+        raise refuse(f"Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {action.index_name}")
     else:
         checks.check_throughput_bounds(action.provisioned_throughput)
     if action.index_name in table.index_by_name:

@@ -170,9 +170,7 @@ class _Update:
         )
         if action.provisioned_throughput is None:
             return changed
-        throughput, following = self._throughput_change(
-            index.throughput, throughput_of(action.provisioned_throughput)
-        )
+        throughput, following = self._throughput_change(index.throughput, throughput_of(action.provisioned_throughput))
         return replace(changed, throughput=throughput, next_throughput=following)
 
     def _with_settings(self, table: Table) -> Table:
@@ -201,9 +199,7 @@ class _Update:
         return {**kept, **{name: type_ for name, type_ in used.items() if name not in kept}}
 
 
-def _told_ceilings(
-    request: requests.UpdateTableRequest, table: Table, updated: Table
-) -> dict[str, int] | None:
+def _told_ceilings(request: requests.UpdateTableRequest, table: Table, updated: Table) -> dict[str, int] | None:
     """The answer tells a ceiling that is being removed as -1 (measured)."""
     requested = ceilings_of(request.on_demand_throughput)
     if requested is None or updated.billing == "PROVISIONED":

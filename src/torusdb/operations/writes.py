@@ -83,7 +83,9 @@ def update_item(ctx: Context, request: requests.UpdateItemRequest) -> Operation:
     check_key(table, request.key)
     update.require_no_keys([attribute.name for attribute in table.keys])
     check_index_key_types(table, update.known_types())
-    require_scalar_keys(update.nested_attributes, table.key_names, [key.name for one in table.indexes for key in one.keys])
+    require_scalar_keys(
+        update.nested_attributes, table.key_names, [key.name for one in table.indexes for key in one.keys]
+    )
 
     key = table.key_of(request.key)
     record: bytes | None = (yield Get([key], guard=True))[0]
@@ -148,9 +150,7 @@ def _json_of(record: bytes | None) -> msgspec.Raw | None:
     return None if record is None else msgspec.Raw(record_item_json(record))
 
 
-def _updated_attributes(
-    return_values: str | None, update: ItemChange, old: Item | None, new: Item
-) -> Item | None:
+def _updated_attributes(return_values: str | None, update: ItemChange, old: Item | None, new: Item) -> Item | None:
     """The service leaves Attributes out where there is nothing to show."""
     match return_values:
         case "ALL_OLD":

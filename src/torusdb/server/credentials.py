@@ -94,9 +94,7 @@ def _scope_of_header(text: str, *, has_date: bool) -> Scope:
         name, _, value = part.partition("=")
         parameters[name] = value
     wanted = [
-        f"Authorization header requires '{name}' parameter. "
-        for name in HEADER_PARAMETERS
-        if not parameters.get(name)
+        f"Authorization header requires '{name}' parameter. " for name in HEADER_PARAMETERS if not parameters.get(name)
     ]
     if not has_date:
         wanted.append("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ")

@@ -136,7 +136,7 @@ def _within_file_limit(limits: Limits) -> Limits:
     a process without descriptors can neither accept connections nor open the database's files."""
     if sys.platform == "win32":
         return limits
-    import resource  # noqa: PLC0415  (not on Windows)
+    import resource
 
     wanted = limits.connections_max + FILES_BESIDES_CONNECTIONS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -155,7 +155,7 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     """uvloop's, which handles twice as many requests; asyncio's own on Windows."""
     if sys.platform == "win32":
         return asyncio.new_event_loop()
-    import uvloop  # noqa: PLC0415  (not on Windows)
+    import uvloop
 
     return uvloop.new_event_loop()
 

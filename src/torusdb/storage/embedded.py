@@ -120,9 +120,7 @@ class EmbeddedEngine:
         self._work: SimpleQueue[_Group | None] = SimpleQueue()
         self._committer: threading.Thread | None = None
         if not self._inline:
-            self._committer = threading.Thread(
-                target=self._commit_groups, name="torusdb-committer", daemon=True
-            )
+            self._committer = threading.Thread(target=self._commit_groups, name="torusdb-committer", daemon=True)
             self._committer.start()
 
     @classmethod

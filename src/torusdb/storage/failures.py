@@ -1,7 +1,5 @@
 """What can go wrong beneath an engine, each told in one sentence that says what to do about it."""
 
-# ruff: noqa: N818 - the names say what is wrong; the base class says that it is an error.
-
 from __future__ import annotations
 
 

@@ -119,9 +119,7 @@ def opening_failed(directory: Path, error: Exception) -> StorageError:
 
 
 def damaged(directory: Path, detail: str) -> StorageDamaged:
-    return StorageDamaged(
-        f"The database in {directory} is damaged ({detail}); restore the directory from a backup."
-    )
+    return StorageDamaged(f"The database in {directory} is damaged ({detail}); restore the directory from a backup.")
 
 
 def write_failed(directory: Path | None, error: Exception) -> StorageFailed:

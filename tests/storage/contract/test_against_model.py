@@ -16,9 +16,7 @@ from tests.storage.model_engine import ModelEngine
 from torusdb.storage.commands import Clear, Commit, Range
 
 # Few bytes, so that keys collide, extend one another and touch the ends of byte order.
-keys = st.binary(min_size=1, max_size=2).map(
-    lambda raw: b"k" + bytes(b"\x00\x01\x7f\xff"[n % 4] for n in raw)
-)
+keys = st.binary(min_size=1, max_size=2).map(lambda raw: b"k" + bytes(b"\x00\x01\x7f\xff"[n % 4] for n in raw))
 bounds = st.one_of(keys, st.sampled_from([b"a", b"k", b"l"]))
 values = st.one_of(st.binary(max_size=8), st.integers(0, 300).map(lambda size: b"x" * size))
 tally_keys = st.sampled_from([b"t1", b"t2"])

@@ -14,9 +14,7 @@ def put(harness: Harness, *pairs: tuple[bytes, bytes]) -> None:
     harness.staged(harness.engine.commit(Commit(list(pairs))))
 
 
-def scan(
-    harness: Harness, start: bytes, stop: bytes, reverse: bool = False, **budget: int
-) -> tuple[list[bytes], bool]:
+def scan(harness: Harness, start: bytes, stop: bytes, reverse: bool = False, **budget: int) -> tuple[list[bytes], bool]:
     items_max, bytes_max = budget.get("items_max", UNBOUNDED), budget.get("bytes_max", UNBOUNDED)
     page = harness.engine.range(Range(start, stop, reverse, items_max, bytes_max))
     return [key for key, _ in page.records], page.more
