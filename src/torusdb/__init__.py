@@ -15,7 +15,7 @@ __all__ = ["Database", "__version__", "open"]
 
 if TYPE_CHECKING:
     from torusdb.database import Database
-    from torusdb.database import open_database as open
+    from torusdb.database import open_database as open  # noqa: A004 - torusdb.open(...) says it best
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ from torusdb.api.decode import decode, from_python
 from torusdb.api.requests import Request
 from torusdb.errors import RequestFault, ServiceError, UnknownOperationException
 from torusdb.jobs.runner import JobRunner
+from torusdb.jobs.tables import TABLE_JOBS
 from torusdb.operations.catalog import Catalog, Namespace, load_catalogs
 from torusdb.operations.context import Context, Settings
 from torusdb.operations.registry import ANNOUNCING, OPERATIONS
@@ -73,10 +74,10 @@ class Database:
         self._now = now
         self._closed = False
         self._contexts: dict[Namespace, Context] = {}
-        self._jobs = JobRunner(engine, lambda: list(self._contexts.values()), now)
+        self._jobs = JobRunner(engine, lambda: list(self._contexts.values()), now, TABLE_JOBS)
         self._load_catalogs()
         self._home = self._context(DEFAULT_ACCOUNT, region)
-        engine.on_rollback = self._load_catalogs
+        engine.on_rollback = self._reload
         self._jobs.start()
 
     @property
@@ -149,8 +150,12 @@ class Database:
     def _new_context(self, catalog: Catalog) -> Context:
         return Context(catalog, self._now, lambda: str(uuid.uuid4()), self._jobs.wake, self._settings)
 
+    def _reload(self) -> None:
+        """The engine has lost writes that it had taken, and the catalogs may tell of them."""
+        self._load_catalogs()
+        self._jobs.wake()
+
     def _load_catalogs(self) -> None:
-        """As a database opens, and when the engine has lost writes it had taken: the catalog may tell of them."""
         catalogs = driver.complete(self._engine, load_catalogs())
         for namespace, context in self._contexts.items():
             context.catalog = catalogs.pop(namespace) if namespace in catalogs else Catalog(*namespace)

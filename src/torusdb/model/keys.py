@@ -238,5 +238,11 @@ def tally_key(table_id: int, index_id: int) -> bytes:
     return TALLY_SPACE + _INDEX.pack(table_id, index_id)
 
 
+def tally_bounds(table_id: int, index_id: int | None) -> tuple[bytes, bytes]:
+    """Where all counters of a table lie, or that of one index."""
+    start = TALLY_SPACE + _TABLE.pack(table_id) if index_id is None else tally_key(table_id, index_id)
+    return start, after_prefix(start)
+
+
 def job_key(job_id: int) -> bytes:
     return JOB_SPACE + _JOB.pack(job_id)

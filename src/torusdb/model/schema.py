@@ -102,6 +102,10 @@ class Table(msgspec.Struct, frozen=True, dict=True):
         return frozenset(key.name for key in self.keys)
 
     @cached_property
+    def index_key_names(self) -> list[str]:
+        return [key.name for index in self.indexes for key in index.keys]
+
+    @cached_property
     def base_partition(self) -> bytes:
         return storage_keys.index_partition(self.table_id, BASE_INDEX_ID)
 

@@ -67,8 +67,8 @@ def scan(ctx: Context, request: requests.ScanRequest) -> Operation:
         after = _entry_key(table, index, request.exclusive_start_key)
         if not start <= after < stop:
             raise ValidationException(
-                f"{STARTING_KEY_INVALID}: Invalid ExclusiveStartKey. "
-                f"Please use ExclusiveStartKey with correct Segment. TotalSegments: {request.total_segments} Segment: {request.segment}"
+                f"{STARTING_KEY_INVALID}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct "
+                f"Segment. TotalSegments: {request.total_segments} Segment: {request.segment}"
             )
         start = after + b"\x00"
     return (yield from _answer(_plan(table, index, request, asked, (start, stop)), request))
@@ -131,10 +131,9 @@ def _entry_key(table: Table, index: Index | None, item: Item) -> bytes:
 
 
 def _plan(table: Table, index: Index | None, request: ReadRequest, asked: ReadParameters, bounds: Bounds) -> Plan:
-    index_key_names = [key.name for one in table.indexes for key in one.keys]
     for part in (asked.projection, asked.filter):
         if part is not None:
-            require_scalar_keys(part.nested_attributes, [key.name for key in table.keys], index_key_names)
+            require_scalar_keys(part.nested_attributes, [key.name for key in table.keys], table.index_key_names)
     return Plan(
         table,
         index,

@@ -83,9 +83,7 @@ def update_item(ctx: Context, request: requests.UpdateItemRequest) -> Operation:
     check_key(table, request.key)
     update.require_no_keys([attribute.name for attribute in table.keys])
     check_index_key_types(table, update.known_types())
-    require_scalar_keys(
-        update.nested_attributes, table.key_names, [key.name for one in table.indexes for key in one.keys]
-    )
+    require_scalar_keys(update.nested_attributes, [key.name for key in table.keys], table.index_key_names)
 
     key = table.key_of(request.key)
     record: bytes | None = (yield Get([key], guard=True))[0]

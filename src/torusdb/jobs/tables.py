@@ -1,0 +1,151 @@
+"""Tables on their way: phases that end, indexes that are filled, spaces that are cleared.
+
+Each is written so that it can be cut off anywhere: what is to be done follows from the catalog, and how far a
+back-fill has come stands in the job space, written by the commit that made the progress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, TypeAlias
+
+from torusdb.model import keys
+from torusdb.model.records import unpack
+from torusdb.model.schema import Index, Table
+from torusdb.operations.catalog import BACKFILL, Leftover
+from torusdb.operations.changes import index_entry
+from torusdb.operations.context import Context
+from torusdb.operations.table_phases import filled, keep, settle
+from torusdb.storage.commands import Clear, Command, Commit, Get, Page, Range
+
+BACKFILL_ITEMS_MAX = 200
+"""Items of one step of a back-fill: a few milliseconds, for which requests wait."""
+
+BACKFILL_BYTES_MAX = 256 * 1024
+
+Step: TypeAlias = Generator[Command, Any, Any]
+
+
+# Phases: what --table-delay stretches.
+
+
+def end_phases(ctx: Context) -> Generator[Step, Any, float | None]:
+    """Moves on every table whose phase is over."""
+    due: list[float] = []
+    for table in ctx.catalog:
+        if table.status == "ACTIVE":
+            continue
+        if table.status_until <= ctx.now():
+            yield _end_phase(ctx, table.name)
+        else:
+            due.append(table.status_until)
+    return min(due, default=None)
+
+
+def _end_phase(ctx: Context, name: str) -> Step:
+    table = ctx.catalog.find(name)
+    now = ctx.now()
+    if table is not None and table.status != "ACTIVE" and table.status_until <= now:
+        yield from keep(ctx, table, settle(table, now, ctx.settings.table_delay_seconds))
+
+
+# Back-fill: the entries of the items that were there before the index.
+
+
+def backfill(ctx: Context) -> Generator[Step, Any, float | None]:
+    """Fills every index that waits for it."""
+    due: list[float] = []
+    for table in ctx.catalog:
+        for index in table.global_indexes:
+            if not is_filling(table, index):
+                continue
+            yield _until_durable(ctx, table)
+            while (yield _fill_some(ctx, table.name, index.name)):
+                pass
+            if table.status_until <= ctx.now():
+                yield _end_filling(ctx, table.name, index.name)
+            else:
+                due.append(table.status_until)
+    return min(due, default=None)
+
+
+def is_filling(table: Table, index: Index) -> bool:
+    return table.status == "ACTIVE" and index.status == "CREATING" and index.backfilling
+
+
+def _until_durable(ctx: Context, table: Table) -> Step:
+    """Waits for the commit that made the index. Every item that was written without regard to the index is then
+    durable too, hence in sight of the ranges that follow; whoever writes after it writes the entries as well."""
+    yield Get([ctx.catalog.key(table)], guard=True)
+
+
+def _progress_key(table: Table, index: Index) -> bytes:
+    return backfill_key(table.table_id, index.index_id)
+
+
+def backfill_key(table_id: int, index_id: int) -> bytes:
+    """Its record is the storage key from which a back-fill goes on."""
+    return keys.job_key(BACKFILL | table_id << 16 | index_id)
+
+
+def _fill_some(ctx: Context, table_name: str, index_name: str) -> Generator[Command, Any, bool]:
+    """Writes the entries of the next items; whether there are more."""
+    found = _still_filling(ctx, table_name, index_name)
+    if found is None:
+        return False
+    table, index = found
+    start, stop = keys.space_bounds(table.table_id, 0)
+    progress: bytes | None = (yield Get([_progress_key(table, index)], guard=True))[0]
+    page: Page = yield Range(progress or start, stop, False, BACKFILL_ITEMS_MAX, BACKFILL_BYTES_MAX)
+    if not page.records:
+        return False
+    # The range shows what is durable; an item may have been changed or deleted since.
+    records: list[bytes | None] = yield Get([key for key, _ in page.records], guard=True)
+    entries = [entry for record in records if record and (entry := index_entry(table, index, unpack(record)))]
+    there: list[bytes | None] = yield Get([entry.key for entry in entries], guard=True)
+    # What is there already was written with a later change of its item.
+    missing = [entry for entry, record in zip(entries, there, strict=True) if record is None]
+    stamp_ms = ctx.stamp_ms()
+    puts = [(entry.key, entry.record(stamp_ms)) for entry in missing]
+    puts.append((_progress_key(table, index), page.records[-1][0] + b"\x00"))
+    size = sum(entry.size for entry in missing)
+    yield Commit(puts, [], [(table.tally_key(index), len(missing), size)])
+    return page.more
+
+
+def _end_filling(ctx: Context, table_name: str, index_name: str) -> Step:
+    found = _still_filling(ctx, table_name, index_name)
+    if found is not None:
+        table = filled(found[0], index_name)
+        yield Commit([ctx.catalog.record(table)], [_progress_key(*found)])
+        ctx.catalog.keep(table)
+
+
+def _still_filling(ctx: Context, table_name: str, index_name: str) -> tuple[Table, Index] | None:
+    """Table and index as they are now: between two steps either may have gone."""
+    table = ctx.catalog.find(table_name)
+    index = None if table is None else table.index_by_name.get(index_name)
+    if table is None or index is None or not is_filling(table, index):
+        return None
+    return table, index
+
+
+# Clearing: the spaces of dropped tables and indexes.
+
+
+def clear_leftovers(ctx: Context) -> Generator[Step, Any, float | None]:
+    for leftover in list(ctx.catalog.leftovers.values()):
+        yield _clear(ctx, leftover)
+    return None
+
+
+def _clear(ctx: Context, leftover: Leftover) -> Step:
+    table_id, index_id = leftover.table_id, leftover.index_id
+    for start, stop in (keys.space_bounds(table_id, index_id), keys.tally_bounds(table_id, index_id)):
+        yield Clear(start, stop)
+    progress = [] if index_id is None else [backfill_key(table_id, index_id)]
+    yield Commit([], [leftover.key, *progress])
+    ctx.catalog.leftovers.pop(leftover.key, None)
+
+
+TABLE_JOBS = (end_phases, backfill, clear_leftovers)
