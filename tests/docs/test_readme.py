@@ -1,0 +1,52 @@
+"""The README says what is true, and its code runs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_table_of_operations_is_that_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    write_operations = __import__("write_operations")
+    assert write_operations.with_table(README) == README, "run tools/write_operations.py"
+
+
+def test_the_tour_runs_on_a_server(torusdb_endpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("boto3", reason="the tour is in boto3")
+    (tour,) = [block for block in PYTHON_BLOCKS if "127.0.0.1:8000" in block]
+    exec(tour.replace("http://127.0.0.1:8000", torusdb_endpoint), {})
+    assert "Sinnerman" in capsys.readouterr().out
+
+
+def test_the_code_without_a_server_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("boto3", reason="db.client() is boto3's")
+    (code,) = [block for block in PYTHON_BLOCKS if "torusdb.open" in block]
+    exec(code, {})
+    assert capsys.readouterr().out == "{'Id': {'S': '1'}}\n"
+
+
+def test_no_block_of_python_is_left_out() -> None:
+    assert len(PYTHON_BLOCKS) == 2
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=lambda page: page.name)
+def test_links_between_files_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_fixtures_of_the_plugin_are_all_named() -> None:
+    import torusdb.testing.plugin  # noqa: F401 - pytest has loaded it before
+
+    source = Path(sys.modules["torusdb.testing.plugin"].__file__ or "").read_text()
+    fixtures = re.findall(r"@pytest\.fixture\ndef (\w+)\(", source)
+    assert fixtures
+    assert [name for name in fixtures if f"`{name}`" not in README] == []
