@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-import uuid
 from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
@@ -148,7 +147,7 @@ class Database:
         return context
 
     def _new_context(self, catalog: Catalog) -> Context:
-        return Context(catalog, self._now, lambda: str(uuid.uuid4()), self._jobs.wake, self._settings)
+        return Context(catalog, self._now, _new_uuid, self._jobs.wake, self._settings)
 
     def _reload(self) -> None:
         """The engine has lost writes that it had taken, and the catalogs may tell of them."""
@@ -189,6 +188,12 @@ def account_of(access_key: str) -> str:
         return access_key
     digest = hashlib.md5(access_key.encode(), usedforsecurity=False).digest()
     return str(int.from_bytes(digest[:8], "big") % 10**ACCOUNT_DIGITS).zfill(ACCOUNT_DIGITS)
+
+
+def _new_uuid() -> str:
+    import uuid  # with `platform`, which a start need not wait for
+
+    return str(uuid.uuid4())
 
 
 def _told(operation: str, error: ServiceError) -> ServiceError:

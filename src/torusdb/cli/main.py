@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import typer
+import argparse
+import sys
+from collections.abc import Sequence
 
 from torusdb import __version__
-from torusdb.cli.serve import serve
+from torusdb.cli import serve
 
-app = typer.Typer(
-    name="torusdb",
-    help="The DynamoDB API, anywhere Python runs.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-)
+USAGE_ERROR = 2
+"""The exit code of a command line that is not understood, as argparse has it."""
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"torusdb {__version__}")
-        raise typer.Exit
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command and gives its exit code. argparse exits by itself after `--help` and wrong usage."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if "run" not in options:
+        parser.print_help(sys.stderr)
+        return USAGE_ERROR
+    code: int = options.run(options)
+    return code
 
 
-@app.callback()
-def _options(
-    version: bool = typer.Option(
-        False, "--version", help="Show the version and exit.", callback=_show_version, is_eager=True
-    ),
-) -> None:
-    pass
-
-
-app.command(name="serve", no_args_is_help=False)(serve)
-
-
-def main() -> None:
-    app()
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="torusdb", description="The DynamoDB API, anywhere Python runs.", allow_abbrev=False
+    )
+    parser.add_argument("--version", action="version", version=f"torusdb {__version__}", help="Show the version.")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    serve.add_to(commands)
+    return parser

@@ -2,102 +2,135 @@
 
 from __future__ import annotations
 
+import argparse
+import gc
 import logging
-from enum import StrEnum
+import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from torusdb import __version__
 
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
 DEFAULT_DATA_DIRECTORY = Path("torusdb-data")
 DEFAULT_PORT = 8000
+PORT_MAX = 65535
 
-
-class Durability(StrEnum):
-    FSYNC = "fsync"
-    RELAXED = "relaxed"
-
-
-EXAMPLES = """
-Examples:
-
+EXAMPLES = """\
+examples:
   torusdb serve                                keeps its data in ./torusdb-data
   torusdb serve --in-memory --port 0           forgets everything; takes a free port
   torusdb serve --data-dir /srv/db --host 0.0.0.0 --insecure
   torusdb serve --in-memory --table-delay 2    tables take two seconds to be ACTIVE
 
 Then, with any AWS SDK or the AWS CLI:
-
   aws dynamodb list-tables --endpoint-url http://127.0.0.1:8000
 """
 
 
-def serve(
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(help="The port to listen on; 0 takes a free one.", min=0, max=65535)
-    ] = DEFAULT_PORT,
-    data_dir: Annotated[
-        Path, typer.Option(help="Where the data is kept. Made if it isn't there.")
-    ] = DEFAULT_DATA_DIRECTORY,
-    in_memory: Annotated[
-        bool, typer.Option("--in-memory", help="Keep everything in memory, and lose it at the end.")
-    ] = False,
-    durability: Annotated[
-        Durability,
-        typer.Option(
-            help="When an answer leaves: 'fsync' once its write is on the disk; 'relaxed' at once, so that a crash of "
-            "the machine may cost the last seconds."
-        ),
-    ] = Durability.FSYNC,
-    region: Annotated[str, typer.Option(help="The region of tables and their ARNs.")] = "us-east-1",
-    by_credentials: Annotated[
-        bool,
-        typer.Option(
-            "--by-credentials",
-            help="Accounts and regions side by side: a request sees the tables of its access key in the region that "
-            "it is signed for.",
-        ),
-    ] = False,
-    table_delay: Annotated[
-        float,
-        typer.Option(
-            help="Seconds that tables and indexes stay in CREATING, UPDATING and DELETING, to imitate the service.",
-            min=0.0,
-        ),
-    ] = 0.0,
-    insecure: Annotated[
-        bool,
-        typer.Option("--insecure", help="Listen beyond this machine although requests are not authenticated."),
-    ] = False,
-) -> None:
-    """Serve the DynamoDB API until SIGTERM or Ctrl-C."""
-    # Imported here, so that `torusdb --help` does without the database.
+def add_to(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "serve",
+        help="Serve the DynamoDB API.",
+        description="Serve the DynamoDB API until SIGTERM or Ctrl-C.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    option = parser.add_argument
+    option("--host", default="127.0.0.1", help="The address to listen on. [%(default)s]")
+    option(
+        "--port",
+        type=_port,
+        default=DEFAULT_PORT,
+        metavar="NUMBER",
+        help="The port to listen on; 0 takes a free one. [%(default)s]",
+    )
+    option(
+        "--data-dir",
+        type=Path,
+        default=DEFAULT_DATA_DIRECTORY,
+        metavar="PATH",
+        help="Where the data is kept. Made if it isn't there. [%(default)s]",
+    )
+    option("--in-memory", action="store_true", help="Keep everything in memory, and lose it at the end.")
+    option(
+        "--durability",
+        choices=["fsync", "relaxed"],
+        default="fsync",
+        help="When an answer leaves: 'fsync' once its write is on the disk; 'relaxed' at once, so that a crash of the "
+        "machine may cost the last seconds. [%(default)s]",
+    )
+    option("--region", default="us-east-1", metavar="NAME", help="The region of tables and their ARNs. [%(default)s]")
+    option(
+        "--by-credentials",
+        action="store_true",
+        help="Accounts and regions side by side: a request sees the tables of its access key in the region that it is "
+        "signed for.",
+    )
+    option(
+        "--table-delay",
+        type=_seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="How long tables and indexes stay in CREATING, UPDATING and DELETING, to imitate the service. "
+        "[%(default)s]",
+    )
+    option(
+        "--insecure", action="store_true", help="Listen beyond this machine although requests are not authenticated."
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    # What is made from here until requests are served stays for good: looking for garbage in it, now or later, is lost.
+    gc.disable()
     from torusdb.database import MEMORY, open_database
     from torusdb.server.listen import ListenError
     from torusdb.server.listen import serve as listen_and_serve
     from torusdb.storage.failures import StorageError
 
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
-    place = "in memory, gone at the end" if in_memory else f"{data_dir.absolute()} ({durability.value})"
 
-    def announce(endpoint: str) -> None:
-        typer.echo(f"TorusDB {__version__} at {endpoint}\nData: {place}\nCtrl-C stops it.")
+    def on_listening(endpoint: str) -> None:
+        gc.freeze()
+        gc.enable()
+        print(f"TorusDB {__version__} at {endpoint}\nData: {_place(options)}\nCtrl-C stops it.", flush=True)
 
     try:
         with open_database(
-            MEMORY if in_memory else data_dir,
-            durability=durability.value,
-            region=region,
-            by_credentials=by_credentials,
-            table_delay_seconds=table_delay,
+            MEMORY if options.in_memory else options.data_dir,
+            durability=options.durability,
+            region=options.region,
+            by_credentials=options.by_credentials,
+            table_delay_seconds=options.table_delay,
         ) as database:
-            listen_and_serve(database, host, port, insecure=insecure, on_listening=announce)
+            listen_and_serve(database, options.host, options.port, insecure=options.insecure, on_listening=on_listening)
     except (StorageError, ListenError) as error:
-        typer.echo(f"torusdb: {error}", err=True)
-        raise typer.Exit(1) from None
+        print(f"torusdb: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
-serve.__doc__ = f"{serve.__doc__}\n\n\b{EXAMPLES}"
+def _place(options: argparse.Namespace) -> str:
+    return (
+        "in memory, gone at the end" if options.in_memory else f"{options.data_dir.absolute()} ({options.durability})"
+    )
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > PORT_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 0 to {PORT_MAX} is")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0.0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return seconds

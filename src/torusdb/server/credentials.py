@@ -7,7 +7,6 @@ anything else of an operation, and the credential's scope names the region that 
 from __future__ import annotations
 
 from typing import NamedTuple
-from urllib.parse import parse_qs
 
 from torusdb.errors import (
     IncompleteSignatureException,
@@ -76,6 +75,8 @@ def _query(target: bytes) -> dict[str, str]:
     _, _, text = target.partition(b"?")
     if not text:
         return {}
+    from urllib.parse import parse_qs
+
     parameters = parse_qs(text.decode("latin-1"), keep_blank_values=True, errors="replace")
     return {name: values[0] for name, values in parameters.items()}
 
