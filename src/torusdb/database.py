@@ -177,7 +177,12 @@ def open_database(
     and DELETING, to imitate the service. `by_credentials`: requests see the tables of their account and region only.
     """
     engine = EmbeddedEngine.open(None if str(path) == MEMORY else Path(path), durability)
-    return Database(engine, region=region, by_credentials=by_credentials, settings=Settings(table_delay_seconds))
+    try:
+        return Database(engine, region=region, by_credentials=by_credentials, settings=Settings(table_delay_seconds))
+    except BaseException:
+        # The catalog may be unreadable: whoever mends the directory shall not find it still held.
+        engine.close()
+        raise
 
 
 def account_of(access_key: str) -> str:

@@ -135,16 +135,26 @@ def _still_filling(ctx: Context, table_name: str, index_name: str) -> tuple[Tabl
 
 def clear_leftovers(ctx: Context) -> Generator[Step, Any, float | None]:
     for leftover in list(ctx.catalog.leftovers.values()):
-        yield _clear(ctx, leftover)
+        if (yield _is_dropped(leftover)):
+            yield _clear(ctx, leftover)
     return None
+
+
+def _is_dropped(leftover: Leftover) -> Generator[Command, Any, bool]:
+    """Waits for the commit that dropped it. Should that fail, table or index are back, with all they hold."""
+    record: bytes | None = (yield Get([leftover.key], guard=True))[0]
+    return record is not None
 
 
 def _clear(ctx: Context, leftover: Leftover) -> Step:
     table_id, index_id = leftover.table_id, leftover.index_id
     for start, stop in (keys.space_bounds(table_id, index_id), keys.tally_bounds(table_id, index_id)):
         yield Clear(start, stop)
-    progress = [] if index_id is None else [backfill_key(table_id, index_id)]
-    yield Commit([], [leftover.key, *progress])
+    if index_id is None:
+        yield Clear(backfill_key(table_id, 0), backfill_key(table_id + 1, 0))
+    else:
+        yield Clear(backfill_key(table_id, index_id), backfill_key(table_id, index_id + 1))
+    yield Commit([], [leftover.key])
     ctx.catalog.leftovers.pop(leftover.key, None)
 
 

@@ -10,6 +10,7 @@ sees the directory, so that a newer RocksDB format is told in the same words.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -78,10 +79,11 @@ class DataDirectory:
 
     def release(self) -> None:
         if self._lock_descriptor is not None:
+            descriptor, self._lock_descriptor = self._lock_descriptor, None
             # The file stays: removing it would let two processes hold a lock on two files of one name.
-            os.ftruncate(self._lock_descriptor, 0)
-            os.close(self._lock_descriptor)
-            self._lock_descriptor = None
+            with contextlib.suppress(OSError):
+                os.ftruncate(descriptor, 0)
+            os.close(descriptor)
 
 
 def _require_ours(path: Path) -> None:

@@ -32,6 +32,7 @@ Durability "relaxed" and memory need none of this: commits are written where the
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import struct
 import threading
@@ -45,7 +46,7 @@ from typing import Final, Literal, TypeAlias, cast
 from rocksdict import Rdict, RdictIter, WriteBatch, WriteOptions
 
 from torusdb.storage.commands import Clear, Commit, Page, Range
-from torusdb.storage.directory import DataDirectory, disk_full
+from torusdb.storage.directory import DataDirectory, directory_unusable, disk_full
 from torusdb.storage.failures import StorageError, StorageFailed
 from torusdb.storage.ranges import read_backwards, read_forwards, read_one, read_through_cursor
 from torusdb.storage.rocks import close_quietly, open_in_memory, open_on_disk, read_failed, write_failed
@@ -53,7 +54,12 @@ from torusdb.storage.tickets import Ticket
 
 Durability: TypeAlias = Literal["fsync", "relaxed"]
 
+_log = logging.getLogger("torusdb.storage")
+
 STALL_WAIT_SECONDS: Final = 0.001
+STALL_SECONDS_MAX: Final = 60.0
+"""How long a write waits for compactions. Beyond that they are not slow but stuck, and the write fails."""
+
 RECOVERY_BYTES_MIN: Final = 8 * 1024 * 1024
 """Free space without which RocksDB is not opened again after a failed write: it needs some to open, and while
 it stays as it is, reads go on."""
@@ -102,6 +108,8 @@ class EmbeddedEngine:
         self._db = db
         self._directory = directory
         self._closed = False
+        self._refusal: StorageFailed | None = None
+        """Why no commit is taken any more, once the database is closed or has stopped."""
         self._inline = directory is None or durability == "relaxed"
         self._write_options = WriteOptions()
         self._write_options.no_slowdown = True
@@ -110,7 +118,7 @@ class EmbeddedEngine:
             self._write_options.disable_wal = True  # type: ignore[method-assign, assignment]
         self._open = _Group()
         self._flying = _Group()
-        self._hidden: Mapping[bytes, bytes | None] = {}
+        self._hidden: Mapping[bytes, object] = {}
         """Keys whose value in RocksDB may not be durable: plain reads see them through `_frozen`."""
         self._hidden_sorted: list[bytes] | None = None
         """The same in order, made when a range first asks."""
@@ -142,6 +150,7 @@ class EmbeddedEngine:
             if self._closed:
                 return
             self._closed = True
+            self._refusal = _closed()
         if self._committer is not None:
             self._work.put(None)
             self._committer.join()
@@ -162,7 +171,7 @@ class EmbeddedEngine:
             # One by one is as fast as rocksdict's get of a list, and keeps the interpreter's lock (measured).
             return [get(key) for key in keys]
         except Exception as error:
-            raise read_failed(self._path, error) from error
+            raise self._read_failed(error) from error
 
     def get_guarded(self, keys: list[bytes]) -> tuple[list[bytes | None], Ticket | None]:
         staged, flying = self._open.writes, self._flying.writes
@@ -192,7 +201,7 @@ class EmbeddedEngine:
             value: bytes | None = self._db.get(key)
             return value
         except Exception as error:
-            raise read_failed(self._path, error) from error
+            raise self._read_failed(error) from error
 
     def range(self, query: Range) -> Page:
         start, stop = query.start, query.stop
@@ -203,7 +212,10 @@ class EmbeddedEngine:
                 return read_through_cursor(self._frozen, query)
             return read_backwards(self._db, query) if query.reverse else read_forwards(self._db, query)
         except Exception as error:
-            raise read_failed(self._path, error) from error
+            raise self._read_failed(error) from error
+
+    def _read_failed(self, error: Exception) -> StorageFailed:
+        return _closed() if self._closed else read_failed(self._path, error)
 
     def _hides_any(self, start: bytes, stop: bytes) -> bool:
         keys = self._hidden_sorted
@@ -230,22 +242,32 @@ class EmbeddedEngine:
 
     def commit(self, commit: Commit) -> Ticket | None:
         """A key that is both deleted and put is put."""
-        if self._closed:
-            raise _closed()
+        self._require_taking()
         group = self._open
+        # Before anything is staged: they may have to be read, and a read may fail.
+        tallies = self._added(commit.tallies) if commit.tallies else {}
         writes = group.writes
         for key in commit.deletes:
             writes[key] = None
         writes.update(commit.puts)
-        for key, items, size in commit.tallies:
-            had_items, had_size = self._tally(key)
-            group.tallies[key] = (had_items + items, had_size + size)
+        group.tallies.update(tallies)
         return self._staged(group)
+
+    def _added(self, additions: list[tuple[bytes, int, int]]) -> dict[bytes, tuple[int, int]]:
+        """What the counters come to."""
+        tallies: dict[bytes, tuple[int, int]] = {}
+        for key, items, size in additions:
+            had_items, had_size = tallies.get(key) or self._tally(key)
+            tallies[key] = (had_items + items, had_size + size)
+        return tallies
+
+    def _require_taking(self) -> None:
+        if self._refusal is not None:
+            raise StorageFailed(str(self._refusal))
 
     def clear(self, clear: Clear) -> Ticket | None:
         """Guarded reads may see what is cleared until it is durable; nobody reads a dropped space with a guard."""
-        if self._closed:
-            raise _closed()
+        self._require_taking()
         start, stop = clear.start, clear.stop
         group = self._open
         group.clears.append((start, stop))
@@ -286,13 +308,19 @@ class EmbeddedEngine:
                 if not group.ticket.done:
                     self._commit_group(group)
         except BaseException as error:
-            # A mistake in this class or in `on_rollback`: nobody shall wait for ever.
+            # A mistake in this class: nobody shall wait for ever.
             with self.lock:
-                self._closed = True
+                refusal = self._stop(error)
                 lost = (self._flying, self._open)
             for group in lost:
-                group.ticket.complete(StorageFailed(f"The database stopped: {error}"))
+                group.ticket.complete(refusal)
             raise
+
+    def _stop(self, error: BaseException) -> StorageFailed:
+        """Takes no commits any more; what is durable can still be read."""
+        self._refusal = StorageFailed(f"The database has stopped ({error}); start it again.")
+        _log.critical("%s", self._refusal)
+        return self._refusal
 
     def _commit_group(self, group: _Group) -> None:
         try:
@@ -322,17 +350,19 @@ class EmbeddedEngine:
         except Exception as error:
             raise write_failed(self._path, error) from error
 
-    def _hide(self, keys: Mapping[bytes, bytes | None]) -> None:
+    def _hide(self, keys: Mapping[bytes, object]) -> None:
         self._hidden = keys
         self._hidden_sorted = None
 
     def _write(self, group: _Group) -> None:
+        give_up = None
         while True:
             try:
                 self._db.write(group.batch(), self._write_options)
                 return
             except Exception as error:
-                if "Write stall" not in str(error):
+                give_up = give_up or time.monotonic() + STALL_SECONDS_MAX
+                if "Write stall" not in str(error) or time.monotonic() > give_up:
                     raise write_failed(self._path, error) from error
             # Compactions are behind.
             time.sleep(STALL_WAIT_SECONDS)
@@ -350,18 +380,29 @@ class EmbeddedEngine:
         with self.lock:
             lost = self._open
             self._open = _Group()
-            if self._flying is group:
-                self._replaced = self._values_before(group)
-                self._flying = _Group()
-                self._hide(self._replaced)
-            self._rolled_back()
-        group.ticket.complete(error)
-        if lost is not group:
-            lost.ticket.complete(error)
+            try:
+                if self._flying is group:
+                    self._take_back(group)
+                self._rolled_back()
+            finally:
+                group.ticket.complete(error)
+                if lost is not group:
+                    lost.ticket.complete(error)
+
+    def _take_back(self, group: _Group) -> None:
+        self._flying = _Group()
+        # From here on the counters need hiding as well: nothing staged stands before them any more.
+        self._hide({**group.writes, **group.tallies})
+        self._replaced = self._values_before(group)
 
     def _rolled_back(self) -> None:
-        if self.on_rollback is not None:
+        if self.on_rollback is None:
+            return
+        try:
             self.on_rollback()
+        except Exception as error:
+            # Somebody has copies of records that never were, and cannot read the true ones.
+            self._stop(error)
 
     def _values_before(self, group: _Group) -> dict[bytes, bytes | None]:
         values: dict[bytes, bytes | None] = {}
@@ -378,9 +419,7 @@ class EmbeddedEngine:
         if directory is None:
             self._replaced = None
             return
-        space = os.statvfs(directory.path)
-        if space.f_bavail * space.f_frsize < RECOVERY_BYTES_MIN:
-            raise StorageFailed(disk_full(directory.path))
+        _require_space(directory.path)
         self._frozen = None
         self._hide({})
         close_quietly(self._db)
@@ -399,6 +438,15 @@ class EmbeddedEngine:
             raise
         self._replaced = None
         self._land()
+
+
+def _require_space(path: Path) -> None:
+    try:
+        space = os.statvfs(path)
+    except OSError as error:
+        raise StorageFailed(str(directory_unusable(path, error))) from error
+    if space.f_bavail * space.f_frsize < RECOVERY_BYTES_MIN:
+        raise StorageFailed(disk_full(path))
 
 
 def _closed() -> StorageFailed:

@@ -52,7 +52,8 @@ class Ticket:
             self.add_done_callback(lambda _ticket: finished.set())
             finished.wait()
         if self.error is not None:
-            raise self.error
+            # One of its own for each that waits: a shared exception would gather the traces of all.
+            raise StorageFailed(str(self.error)) from self.error
 
     def complete(self, error: StorageFailed | None = None) -> None:
         """For engines: the group is durable, or has failed with `error`."""
