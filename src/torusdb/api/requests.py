@@ -38,8 +38,7 @@ class Projection(Request, kw_only=True):
     projection_type: Literal["ALL", "INCLUDE", "KEYS_ONLY"] | None = None
     non_key_attributes: (
         Annotated[
-            list[Annotated[str, msgspec.Meta(min_length=1, max_length=255)]],
-            msgspec.Meta(min_length=1, max_length=20),
+            list[Annotated[str, msgspec.Meta(min_length=1, max_length=255)]], msgspec.Meta(min_length=1, max_length=20)
         ]
         | None
     ) = None
@@ -47,7 +46,7 @@ class Projection(Request, kw_only=True):
 
 class LocalSecondaryIndex(Request, kw_only=True):
     index_name: Annotated[str, msgspec.Meta(min_length=3, max_length=255, pattern=r"\A(?:[a-zA-Z0-9_.-]+)\Z")]
-    key_schema: Annotated[list[KeySchemaElement], msgspec.Meta(min_length=1)]
+    key_schema: Annotated[list[KeySchemaElement], msgspec.Meta(min_length=1, max_length=2)]
     projection: Projection
 
 
@@ -82,8 +81,8 @@ class SSESpecification(Request, kw_only=True):
 
 
 class Tag(Request, kw_only=True):
-    key: Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
-    value: Annotated[str, msgspec.Meta(max_length=256)]
+    key: Annotated[str, msgspec.Meta(min_length=1)]
+    value: str
 
 
 class VectorAttributeDefinition(Request, kw_only=True):
