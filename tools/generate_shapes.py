@@ -235,7 +235,7 @@ def requests_source(operations: dict[str, str], shapes: Shapes) -> str:
             "from torusdb.model.attributes import WireValue",
             "",
             "",
-            'class Request(msgspec.Struct, rename="pascal", gc=False):',
+            'class Request(msgspec.Struct, rename="pascal", omit_defaults=True, gc=False):',
             '    """What requests and the structures in them share."""',
             *writer.lines,
             "",

@@ -39,7 +39,7 @@ attribute_values = st.recursive(
     scalars,
     lambda inner: st.one_of(
         st.lists(inner, max_size=4).map(lambda elements: {"L": elements}),
-        st.dictionaries(st.text(), inner, max_size=4).map(lambda members: {"M": members}),
+        st.dictionaries(st.text(min_size=1), inner, max_size=4).map(lambda members: {"M": members}),
     ),
     max_leaves=12,
 )
@@ -209,3 +209,23 @@ def test_duplicate_binaries_are_shown_in_base64() -> None:
         normalise_value({"BS": [raw, raw]})
     assert refused.value.message is not None
     assert b64encode(raw).decode() in refused.value.message
+
+
+LONGEST = "n" * 65535
+
+
+@pytest.mark.parametrize("name", [LONGEST, "é" * 32767 + "n"])
+def test_the_longest_names_have_65535_bytes(name: str) -> None:
+    for fits in ({name: {"S": "x"}}, {"a": {"M": {name: {"S": "x"}}}}, {"a": {"L": [{"M": {name: {"S": "x"}}}]}}):
+        assert normalise_item(fits) > 65535
+    for too_long in ({name + "n": {"S": ""}}, {"a": {"M": {name + "n": {"S": ""}}}}):
+        with pytest.raises(RequestFault, match="Attribute name is too large, must be less than 65536 bytes"):
+            normalise_item(too_long)
+    with pytest.raises(RequestFault, match="Attribute name is too large"):
+        normalise_value({"L": [{"M": {"a": {"M": {name + "n": {"S": ""}}}}}]})
+
+
+@pytest.mark.parametrize("item", [{"": {"S": "x"}}, {"a": {"M": {"": {"S": "x"}}}}, {"a": {"L": [{"M": {"": {}}}]}}])
+def test_no_name_is_empty(item: Item) -> None:
+    with pytest.raises(RequestFault, match="Empty attribute name"):
+        normalise_item(item)

@@ -15,7 +15,7 @@ from torusdb.api.names import ControlTableName, DataTableName, MapTableName, New
 from torusdb.model.attributes import WireValue
 
 
-class Request(msgspec.Struct, rename="pascal", gc=False):
+class Request(msgspec.Struct, rename="pascal", omit_defaults=True, gc=False):
     """What requests and the structures in them share."""
 
 

@@ -23,9 +23,18 @@ from torusdb.expressions.key_conditions import WRONG_COUNT, KeyCondition
 from torusdb.expressions.projections import Projection
 from torusdb.expressions.tree import And, Between, Call, Compare, In, Literal, Not, Operand, Or, Path
 from torusdb.expressions.tree import Condition as Tree
-from torusdb.expressions.updates import ADDABLE_TYPES, SET_TYPES, add_to, delete_from, refuse_key_updates
+from torusdb.expressions.updates import (
+    ADDABLE_TYPES,
+    CLEARED_BYTES,
+    SET_TYPES,
+    UPDATE_BYTES,
+    WRITTEN_BYTES,
+    add_to,
+    delete_from,
+    refuse_key_updates,
+)
 from torusdb.model.attributes import AttributeValue, Item
-from torusdb.model.values import normalise_value
+from torusdb.model.values import check_name, normalise_value
 
 _INVALID: Final = "One or more parameter values were invalid: "
 TYPE_MISMATCH: Final = "Type mismatch for attribute to update"
@@ -194,9 +203,19 @@ class AttributeUpdates:
 
     nested_attributes: frozenset[str] = frozenset()
 
+    @property
+    def overhead_bytes(self) -> int:
+        """As of an UpdateExpression with the same actions."""
+        if not self._actions:
+            return 0
+        clears = sum(action == "DELETE" for action, _ in self._actions.values())
+        return UPDATE_BYTES + clears * CLEARED_BYTES + (len(self._actions) - clears) * WRITTEN_BYTES
+
     def __init__(self, members: Mapping[str, AttributeUpdate]) -> None:
         self._actions = {
-            name: (member.action or "PUT", member.value) for name, member in members.items() if _is_valid_update(member)
+            name: (member.action or "PUT", member.value)
+            for name, member in members.items()
+            if _is_valid_update(name, member)
         }
         self.attributes: tuple[str, ...] = tuple(self._actions)
         self.touched = Projection([(name,) for name in self._actions])
@@ -218,7 +237,8 @@ class AttributeUpdates:
         return written
 
 
-def _is_valid_update(member: AttributeUpdate) -> bool:
+def _is_valid_update(name: str, member: AttributeUpdate) -> bool:
+    check_name(name)
     value, action = member.value, member.action
     if value is None:
         if action != "DELETE":

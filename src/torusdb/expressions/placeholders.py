@@ -4,20 +4,25 @@ for use."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar
 
 from torusdb.errors import RequestFault, ValidationException
 from torusdb.expressions.parsed import References
 from torusdb.expressions.refusal import Refusal
 from torusdb.model.attributes import AttributeValue
-from torusdb.model.values import TOO_DEEP, normalise_value
+from torusdb.model.values import NAME_TOO_LONG, NULL_IS_FALSE, TOO_DEEP, check_name, normalise_value
 
 CACHED_NAMES_LENGTH_MAX: Final = 4096
 """Plans with longer names are not cached, so that requests cannot fill memory with names."""
 
+_SAID_BARE: Final = frozenset([NAME_TOO_LONG, NULL_IS_FALSE, TOO_DEEP])
+"""The faults of a name or value whose message does not say which parameter and key they are of (measured)."""
+
 _ALIAS = re.compile(r"#[0-9a-zA-Z_]+", re.ASCII)
 _PLACEHOLDER = re.compile(r":[0-9a-zA-Z_]+", re.ASCII)
+
+Content = TypeVar("Content")
 
 _NO_NAMES: Mapping[str, str] = {}
 _NO_VALUES: Mapping[str, AttributeValue] = {}
@@ -72,12 +77,14 @@ class Placeholders:
         self._unused_placeholders: set[str] | None = None
         if names is not None:
             _check_keys("ExpressionAttributeNames", names, _ALIAS)
+            for alias, name in names.items():
+                _check_entry("ExpressionAttributeNames", alias, name, check_name)
             self.names = names
             self._unused_aliases = set(names)
         if values is not None:
             _check_keys("ExpressionAttributeValues", values, _PLACEHOLDER)
             for name, value in values.items():
-                _check_value(name, value)
+                _check_entry("ExpressionAttributeValues", name, value, normalise_value)
             self.values = values
             self._unused_placeholders = set(values)
 
@@ -108,14 +115,13 @@ def _check_keys(parameter: str, given: Mapping[str, object], form: re.Pattern[st
             raise ValidationException(f'{parameter} contains invalid key: Syntax error; key: "{key}"')
 
 
-def _check_value(name: str, value: AttributeValue) -> None:
+def _check_entry(parameter: str, key: str, content: Content, check: Callable[[Content], object]) -> None:
     try:
-        normalise_value(value)
+        check(content)
     except ValidationException as fault:
-        if fault.message == TOO_DEEP:
-            raise  # The one message that names no key (measured).
-        message = f"ExpressionAttributeValues contains invalid value: {fault.message} for key {name}"
-        raise type(fault)(message) from None
+        if fault.message in _SAID_BARE:
+            raise
+        raise type(fault)(f"{parameter} contains invalid value: {fault.message} for key {key}") from None
 
 
 def _unused(parameter: str, unused: Iterable[str]) -> ValidationException:

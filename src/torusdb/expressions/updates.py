@@ -50,6 +50,15 @@ PASSED_TYPES_MAX: Final = 32
 
 SET_TYPES = frozenset(["SS", "NS", "BS"])
 ADDABLE_TYPES = SET_TYPES | {"N"}
+UPDATE_BYTES: Final = 3
+WRITTEN_BYTES: Final = 19
+CLEARED_BYTES: Final = 2
+ELEMENT_BYTES: Final = 1
+ARITHMETIC_BYTES: Final = 50
+"""What the service adds for an update, and for each of its actions, to the item that it makes when it holds that
+against the limit of an item: for one that writes a value or clears one, one that writes an element of a list, one
+that calculates (measured at the limit)."""
+
 _TYPE_WORDS: Final[Mapping[str, str]] = {
     "S": "STRING",
     "N": "NUMBER",
@@ -90,6 +99,11 @@ class Update:
     def nested_attributes(self) -> frozenset[str]:
         """The attributes it looks into, be it to read or to write."""
         return self._plan.nested_attributes
+
+    @property
+    def overhead_bytes(self) -> int:
+        """What it adds to the size of the new item before that is held against the limit."""
+        return self._plan.overhead_bytes
 
     def known_types(self) -> dict[str, str]:
         """The types it will give to top-level attributes, where the request alone decides that."""
@@ -145,6 +159,7 @@ class Plan:
         "_passed_types",
         "nested_attributes",
         "order",
+        "overhead_bytes",
         "top_level_values",
         "touched",
         "works",
@@ -168,6 +183,7 @@ class Plan:
         self.touched = Projection(paths)
         self.works = [_compile_action(action, path, names) for action, path in zip(actions, paths, strict=True)]
         self.order = sorted(range(len(actions)), key=lambda index: actions[index].section != "SET")
+        self.overhead_bytes = UPDATE_BYTES + sum(map(_overhead_bytes, actions))
         self.writes = _writes(paths)
         self.top_level_values = [
             (path[0], action.value)
@@ -197,6 +213,13 @@ class Plan:
 def _plan(text: str, names: tuple[str, ...]) -> Plan:
     parsed = parse_update(text)
     return Plan(parsed, dict(zip(parsed.references.aliases, names, strict=True)))
+
+
+def _overhead_bytes(action: Action) -> int:
+    if action.section in ("REMOVE", "DELETE"):
+        return CLEARED_BYTES
+    writes_element = isinstance(action.path.parts[-1], int)
+    return WRITTEN_BYTES + ELEMENT_BYTES * writes_element + ARITHMETIC_BYTES * isinstance(action.value, Arithmetic)
 
 
 # Checks.

@@ -22,6 +22,8 @@ from torusdb.model.numbers import DIGITS_MAX, normalise, number_size
 ITEM_BYTES_MAX: Final = 400 * 1024
 NESTING_LEVELS_MAX: Final = 32
 """The service stores a scalar inside 31 maps or lists and refuses it inside 32 (measured)."""
+NAME_BYTES_MAX: Final = 65535
+"""Of an attribute's name, at any depth (measured)."""
 CONTAINER_BYTES: Final = 3
 """Of a list or a map, besides one byte for each element (developer guide, "Item sizes and formats")."""
 
@@ -32,20 +34,48 @@ SEVERAL_TYPES = (
 TOO_DEEP = (
     "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
 )
+NO_NAME = "Empty attribute name"
+NAME_TOO_LONG = "Attribute name is too large, must be less than 65536 bytes"
 _INVALID = "One or more parameter values were invalid: "
+NULL_IS_FALSE = f"{_INVALID}Null attribute value types must have the value of true"
 
 
 def normalise_item(item: Item) -> int:
     """Checks an item, makes it canonical in place, and returns its size in bytes: names and values."""
-    return _normalise_members(item, 0)
+    size = _normalise_members(item, 0)
+    if size > NAME_BYTES_MAX:
+        _check_names({"M": item})
+    return size
 
 
 def normalise_value(value: AttributeValue) -> int:
     """Checks a value, makes it canonical in place, and returns its size in bytes."""
-    return _normalise(value, 0)
+    size = _normalise(value, 0)
+    if size > NAME_BYTES_MAX:
+        _check_names(value)
+    return size
+
+
+def check_name(name: str) -> None:
+    """The name of an attribute, or of a member of a map."""
+    if not name:
+        raise RequestFault(NO_NAME)
+    if len(name) > NAME_BYTES_MAX or (not name.isascii() and len(name.encode()) > NAME_BYTES_MAX):
+        raise RequestFault(NAME_TOO_LONG)
+
+
+def _check_names(value: AttributeValue) -> None:
+    """A walk of its own for the names, which only a large value can have too long. Its depth has been checked."""
+    for name, member in value.get("M", {}).items():
+        check_name(name)
+        _check_names(member)
+    for element in value.get("L", ()):
+        _check_names(element)
 
 
 def _normalise_members(members: dict[str, AttributeValue], depth: int) -> int:
+    if "" in members:
+        raise RequestFault(NO_NAME)
     size = 0
     for name, value in members.items():
         size += len(name) if name.isascii() else len(name.encode())
@@ -107,7 +137,7 @@ def _normalise_bool(value: AttributeValue, depth: int) -> int:
 
 def _normalise_null(value: AttributeValue, depth: int) -> int:
     if value["NULL"] is not True:
-        raise RequestFault(f"{_INVALID}Null attribute value types must have the value of true")
+        raise RequestFault(NULL_IS_FALSE)
     return 1
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from torusdb.api import requests
 from torusdb.errors import ValidationException
-from torusdb.expressions import Projection
+from torusdb.expressions import Projection, require_scalar_keys
 from torusdb.model.attributes import Item, encode_item
 from torusdb.model.records import record_item_json, record_size, unpack
 from torusdb.model.schema import Table
@@ -27,10 +27,10 @@ BATCH_RESPONSE_BYTES_MAX = 16 * 1024 * 1024
 
 
 def get_item(ctx: Context, request: requests.GetItemRequest) -> Operation:
-    normalise_item(request.key)
     projection = parameters.of_get(request)
     table = ctx.catalog.active_table(request.table_name)
     check_key(table, request.key)
+    _check_projection(table, projection)
 
     record: bytes | None = (yield Get([table.key_of(request.key)]))[0]
     if request.return_consumed_capacity is None:
@@ -44,6 +44,11 @@ def get_item(ctx: Context, request: requests.GetItemRequest) -> Operation:
     )
 
 
+def _check_projection(table: Table, projection: Projection | None) -> None:
+    if projection is not None:
+        require_scalar_keys(projection.nested_attributes, [key.name for key in table.keys], table.index_key_names)
+
+
 def _item_json(record: bytes, projection: Projection | None) -> bytes:
     if projection is None:
         return record_item_json(record)
@@ -52,15 +57,15 @@ def _item_json(record: bytes, projection: Projection | None) -> bytes:
 
 def batch_get_item(ctx: Context, request: requests.BatchGetItemRequest) -> Operation:
     _check_batch(request)
-    projections = {}
-    for name, one in request.request_items.items():
-        projections[name] = parameters.of_get(one)
+    projections = parameters.of_batch_get(request.request_items)
+    for one in request.request_items.values():
         _check_keys_distinct(one.keys)
     tables = {name: ctx.catalog.active_table(name) for name in request.request_items}
     _check_tables_distinct(tables)
     for name, one in request.request_items.items():
         for key in one.keys:
             check_key(tables[name], key)
+        _check_projection(tables[name], projections[name])
 
     responses: dict[str, msgspec.Raw] = {}
     unprocessed: dict[str, Any] = {}

@@ -13,6 +13,7 @@ RANGE_KEY_BYTES_MAX = 1024
 INVALID = "One or more parameter values were invalid: "
 NOT_VALID = "One or more parameter values are not valid. "
 KEY_MISMATCH = "The provided key element does not match the schema"
+_UPDATED = "The update expression attempted to update the secondary index key"
 _EMPTY_KIND = {"S": "string", "B": "binary"}
 
 
@@ -55,15 +56,23 @@ def check_batch_item_keys(table: Table, item: Item) -> None:
     check_item_keys(table, item)
 
 
-def check_index_keys(table: Table, item: Item, before: Item | None = None) -> None:
+def check_index_keys(table: Table, item: Item) -> None:
     """Index key attributes that are present must fit. Of several faults the service names the index that comes first
-    in the alphabet (measured). With `before`, the item before an update, only what the update changed is checked."""
+    in the alphabet (measured)."""
     for index in sorted(table.indexes, key=_name_of):
         for attribute in index.keys:
             value = item.get(attribute.name)
-            if value is None or (before is not None and before.get(attribute.name) == value):
-                continue
-            _check_index_key(index, attribute, value, is_update=before is not None)
+            if value is not None:
+                _check_index_key(index, attribute, value)
+
+
+def check_updated_index_keys(table: Table, before: Item, after: Item) -> None:
+    """Index key attributes that an update changed must fit, which only the new item shows."""
+    for index in sorted(table.indexes, key=_name_of):
+        for attribute in index.keys:
+            value = after.get(attribute.name)
+            if value is not None and value != before.get(attribute.name):
+                _check_updated_index_key(index, attribute, value)
 
 
 def check_index_key_types(table: Table, types: dict[str, str]) -> None:
@@ -86,21 +95,32 @@ def _name_of(index: Index) -> str:
     return index.name
 
 
-def _check_index_key(index: Index, attribute: KeyAttribute, value: AttributeValue, is_update: bool) -> None:
+def _check_index_key(index: Index, attribute: KeyAttribute, value: AttributeValue) -> None:
     if attribute.type not in value:
         raise ValidationException(_index_key_mismatch(index, attribute, type_of(value)))
     kind = _EMPTY_KIND.get(attribute.type)
     if kind and not value[attribute.type]:
-        if is_update:
-            raise ValidationException(
-                f"{NOT_VALID}The update expression attempted to update a secondary index key to a value that is not "
-                f"supported. The AttributeValue for a key attribute cannot contain an empty {kind} value."
-            )
         raise ValidationException(
             f"{NOT_VALID}A value specified for a secondary index key is not supported. The AttributeValue for a key "
             f"attribute cannot contain an empty {kind} value. IndexName: {index.name}, IndexKey: {attribute.name}"
         )
     _check_key_bytes(attribute, value, is_hash=attribute in index.hash_keys)
+
+
+def _check_updated_index_key(index: Index, attribute: KeyAttribute, value: AttributeValue) -> None:
+    """Of type and size the service's words are those that TransactWriteItems documents for an update (API reference,
+    "Validation Error")."""
+    if attribute.type not in value:
+        raise ValidationException(f"{_UPDATED} to unsupported type")
+    kind = _EMPTY_KIND.get(attribute.type)
+    if kind and not value[attribute.type]:
+        raise ValidationException(
+            f"{NOT_VALID}The update expression attempted to update a secondary index key to a value that is not "
+            f"supported. The AttributeValue for a key attribute cannot contain an empty {kind} value."
+        )
+    is_hash = attribute in index.hash_keys
+    if _key_bytes(attribute, value) > (HASH_KEY_BYTES_MAX if is_hash else RANGE_KEY_BYTES_MAX):
+        raise ValidationException(f"{_UPDATED} beyond allowed size limits")
 
 
 def _check_key_content(attribute: KeyAttribute, value: AttributeValue, is_hash: bool) -> None:
@@ -114,13 +134,7 @@ def _check_key_content(attribute: KeyAttribute, value: AttributeValue, is_hash: 
 
 
 def _check_key_bytes(attribute: KeyAttribute, value: AttributeValue, is_hash: bool) -> None:
-    if attribute.type == "N":
-        return
-    content = value[attribute.type]
-    # A string of n characters has at most 4n bytes: most need no encoding to be measured.
-    if 4 * len(content) <= RANGE_KEY_BYTES_MAX:
-        return
-    size = len(content.encode()) if attribute.type == "S" else len(content)
+    size = _key_bytes(attribute, value)
     if is_hash and size > HASH_KEY_BYTES_MAX:
         # "of2048": the service's own words.
         raise ValidationException(
@@ -130,6 +144,14 @@ def _check_key_bytes(attribute: KeyAttribute, value: AttributeValue, is_hash: bo
         raise ValidationException(
             f"{INVALID}Aggregated size of all range keys has exceeded the size limit of {RANGE_KEY_BYTES_MAX} bytes"
         )
+
+
+def _key_bytes(attribute: KeyAttribute, value: AttributeValue) -> int:
+    """The size of a key's value where there is a limit to it: numbers have theirs from their digits."""
+    if attribute.type == "N":
+        return 0
+    content = value[attribute.type]
+    return len(content.encode()) if attribute.type == "S" and not content.isascii() else len(content)
 
 
 def type_of(value: AttributeValue) -> str:

@@ -1,11 +1,13 @@
 """From the parameters of a request that say what to test, change and show, modern or legacy, to objects that do it.
 
 For each operation the checks stand in the service's order: modern and legacy parameters exclude one another; then the
-values of legacy ones; then names and values of expressions; then the expressions; then what none of them used.
+values of the key; then those of legacy parameters; then names and values of expressions; then the expressions; then
+what none of them used. Only PutItem looks at its item's values before all that.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -32,21 +34,43 @@ STARTING_KEY_INVALID = "The provided starting key is invalid"
 _NO_CHANGE = AttributeUpdates({})
 
 
-def of_put_or_delete(request: requests.PutItemRequest | requests.DeleteItemRequest) -> Condition | None:
-    if (
+def of_put(request: requests.PutItemRequest) -> Condition | None:
+    if not _is_conditional(request):
+        return None
+    _require_one_write_style(request)
+    return _condition(request)
+
+
+def of_delete(request: requests.DeleteItemRequest) -> Condition | None:
+    if not _is_conditional(request):
+        normalise_item(request.key)
+        return None
+    _require_one_write_style(request)
+    normalise_item(request.key)
+    return _condition(request)
+
+
+def _is_conditional(request: requests.PutItemRequest | requests.DeleteItemRequest) -> bool:
+    """Most requests have none of these, and need no look at each."""
+    return not (
         request.condition_expression is None
         and request.expected is None
         and request.expression_attribute_names is None
         and request.expression_attribute_values is None
         and request.conditional_operator is None
-    ):
-        return None
+    )
+
+
+def _require_one_write_style(request: requests.PutItemRequest | requests.DeleteItemRequest) -> None:
     require_one_style(
         {"ConditionExpression": request.condition_expression},
         {"Expected": request.expected, "ConditionalOperator": request.conditional_operator},
         request.expression_attribute_names,
         request.expression_attribute_values,
     )
+
+
+def _condition(request: requests.PutItemRequest | requests.DeleteItemRequest) -> Condition | None:
     expressions.check_conditional_operator(request.conditional_operator, request.expected)
     condition = _expected(request)
     placeholders = Placeholders(request.expression_attribute_names, request.expression_attribute_values)
@@ -70,6 +94,7 @@ def of_update(request: requests.UpdateItemRequest) -> tuple[ItemChange, Conditio
         request.expression_attribute_names,
         request.expression_attribute_values,
     )
+    normalise_item(request.key)
     change: ItemChange = _NO_CHANGE
     if request.attribute_updates is not None:
         change = AttributeUpdates(request.attribute_updates)
@@ -92,19 +117,45 @@ def _expected(
     return expressions.expected_condition(request.expected, request.conditional_operator)
 
 
-def of_get(request: requests.GetItemRequest | requests.KeysAndAttributes) -> Projection | None:
-    if (
-        request.projection_expression is None
-        and request.attributes_to_get is None
-        and request.expression_attribute_names is None
-    ):
-        return None
+def of_get(request: requests.GetItemRequest) -> Projection | None:
+    _require_one_read_style(request)
+    normalise_item(request.key)
+    return _projection(request)
+
+
+def of_batch_get(members: Mapping[str, requests.KeysAndAttributes]) -> dict[str, Projection | None]:
+    """The projections by table; keys are for the caller to check."""
+    together = list(members.values())
+    # One style over all tables, too (measured).
+    require_one_style(
+        {
+            "ProjectionExpression": next(
+                (one.projection_expression for one in together if one.projection_expression), None
+            )
+        },
+        {"AttributesToGet": next((one.attributes_to_get for one in together if one.attributes_to_get), None)},
+        None,
+        None,
+    )
+    for member in together:
+        _require_one_read_style(member)
+    return {name: _projection(member) for name, member in members.items()}
+
+
+def _require_one_read_style(request: requests.GetItemRequest | requests.KeysAndAttributes) -> None:
+    if request.attributes_to_get is None and request.expression_attribute_names is None:
+        return
     require_one_style(
         {"ProjectionExpression": request.projection_expression},
         {"AttributesToGet": request.attributes_to_get},
         request.expression_attribute_names,
         None,
     )
+
+
+def _projection(request: requests.GetItemRequest | requests.KeysAndAttributes) -> Projection | None:
+    if request.projection_expression is None and request.attributes_to_get is None:
+        return None
     if request.attributes_to_get is not None:
         return expressions.attributes_to_get(request.attributes_to_get)
     placeholders = Placeholders(request.expression_attribute_names)
@@ -204,7 +255,9 @@ def _read_expressions(
 ) -> tuple[Condition | None, Projection | None]:
     filter_ = projection = None
     if request.filter_expression is not None:
-        filter_ = expressions.condition(request.filter_expression, placeholders, "FilterExpression")
+        filter_ = expressions.condition(
+            request.filter_expression, placeholders, "FilterExpression", isinstance(request, requests.ScanRequest)
+        )
     if request.projection_expression is not None:
         projection = expressions.projection(request.projection_expression, placeholders)
     return filter_, projection

@@ -28,7 +28,12 @@ from torusdb.operations.answers import EMPTY, answer
 from torusdb.operations.capacity import Consumed, table_write_units
 from torusdb.operations.changes import Change, change
 from torusdb.operations.context import Context
-from torusdb.operations.key_checks import check_index_key_types, check_index_keys, check_item_keys, check_key
+from torusdb.operations.key_checks import (
+    check_index_key_types,
+    check_item_keys,
+    check_key,
+    check_updated_index_keys,
+)
 from torusdb.operations.parameters import ItemChange
 from torusdb.storage.commands import Command, Get, Operation, Tally
 
@@ -43,7 +48,7 @@ WriteRequest: TypeAlias = requests.PutItemRequest | requests.DeleteItemRequest |
 def put_item(ctx: Context, request: requests.PutItemRequest) -> Operation:
     item: Item = request.item
     size = normalise_item(item)
-    condition = parameters.of_put_or_delete(request)
+    condition = parameters.of_put(request)
     _check_old_or_none(request.return_values)
     check_size(size)
     table = ctx.catalog.active_table(request.table_name)
@@ -60,8 +65,7 @@ def put_item(ctx: Context, request: requests.PutItemRequest) -> Operation:
 
 
 def delete_item(ctx: Context, request: requests.DeleteItemRequest) -> Operation:
-    normalise_item(request.key)
-    condition = parameters.of_put_or_delete(request)
+    condition = parameters.of_delete(request)
     _check_old_or_none(request.return_values)
     table = ctx.catalog.active_table(request.table_name)
     check_key(table, request.key)
@@ -77,7 +81,6 @@ def delete_item(ctx: Context, request: requests.DeleteItemRequest) -> Operation:
 
 
 def update_item(ctx: Context, request: requests.UpdateItemRequest) -> Operation:
-    normalise_item(request.key)
     update, condition = parameters.of_update(request)
     table = ctx.catalog.active_table(request.table_name)
     check_key(table, request.key)
@@ -90,16 +93,27 @@ def update_item(ctx: Context, request: requests.UpdateItemRequest) -> Operation:
     old = None if record is None else unpack(record)
     if condition is not None and not condition.matches(old):
         raise _condition_failed(record, request.return_values_on_condition_check_failure)
-    new = update.apply(request.key if old is None else old)
-    size = item_size(new)
-    if table.indexes:
-        check_index_keys(table, new, before=old or request.key)
-    if size > ITEM_BYTES_MAX:
-        raise ValidationException("Item size to update has exceeded the maximum allowed size")
+    new, size = _updated(table, update, old, request.key)
     change_ = change(table, key, record, new, size, ctx.stamp_ms())
     yield from commit(table, change_)
     attributes = _updated_attributes(request.return_values, update, old, new)
     return (yield from _answer(table, request, request.key, change_, attributes))
+
+
+def _updated(table: Table, update: ItemChange, old: Item | None, key: Item) -> tuple[Item | None, int]:
+    """The item after the update and its size. None where there was none and the update only takes away: the service
+    doesn't make an item of a key for that, as it does for an update without any action (measured)."""
+    new = update.apply(key if old is None else old)
+    if old is None and update.attributes and len(new) == len(key):
+        return None, 0
+    # Written into a map or a list, a value may come to lie too deep.
+    size = normalise_item(new) if update.touched.nested_attributes else item_size(new)
+    if table.indexes:
+        check_updated_index_keys(table, old or key, new)
+    # The key is left out where the update's overhead is counted in, but counts for the item itself (measured).
+    if max(size, size - item_size(key) + update.overhead_bytes) > ITEM_BYTES_MAX:
+        raise ValidationException("Item size to update has exceeded the maximum allowed size")
+    return new, size
 
 
 def check_size(size: int) -> None:
@@ -148,7 +162,9 @@ def _json_of(record: bytes | None) -> msgspec.Raw | None:
     return None if record is None else msgspec.Raw(record_item_json(record))
 
 
-def _updated_attributes(return_values: str | None, update: ItemChange, old: Item | None, new: Item) -> Item | None:
+def _updated_attributes(
+    return_values: str | None, update: ItemChange, old: Item | None, new: Item | None
+) -> Item | None:
     """The service leaves Attributes out where there is nothing to show."""
     match return_values:
         case "ALL_OLD":
@@ -158,7 +174,7 @@ def _updated_attributes(return_values: str | None, update: ItemChange, old: Item
         case "UPDATED_OLD":
             return update.touched.apply(old or {}) or None
         case "UPDATED_NEW":
-            return update.touched.apply(new) or None
+            return update.touched.apply(new or {}) or None
     return None
 
 
