@@ -5,7 +5,8 @@ space; keys of items and index entries are
 
     02 | table (4) | index (2) | hash of the partition key (8) | partition key | sort key | base table's key
 
-Index id 0 is the table itself; only index entries carry the base table's key, which makes them unique. Since
+Index id 0 is the table itself; only index entries carry the base table's key, which makes them unique. A hash
+leads it as well: entries with the same index key come in no order of the table's (as the service's do). Since
 the hash leads, a Scan walks in hash order as the service's does, a Scan segment is a slice of the hash space,
 and what one partition key holds lies together in the order of its sort keys.
 
@@ -112,6 +113,13 @@ def _place_binary(value: bytes) -> bytes:
     return _hash(value) + _encode_binary(value)
 
 
+_HASHED: dict[KeyType, Callable[[Any], bytes]] = {
+    "S": str.encode,
+    "N": lambda value: hash_bytes(sortable(value)),
+    "B": bytes,
+}
+"""What the service takes the hash of."""
+
 _PLACERS: dict[KeyType, Callable[[Any], bytes]] = {
     "S": _place_string,
     "N": _place_number,
@@ -178,7 +186,10 @@ def index_entry_key(
         return None
     parts = [partition_key_prefix(prefix, hash_keys, hash_values)]
     parts += (_ENCODERS[key.type](value) for key, value in zip(range_keys, range_values, strict=True))
-    parts += (_ENCODERS[key.type](item[key.name][key.type]) for key in base_keys)
+    base_values = [item[key.name][key.type] for key in base_keys]
+    # The service's order among equal index keys, as far as peers have found it out: the hash of the whole key.
+    parts.append(_hash(b"".join(_HASHED[key.type](value) for key, value in zip(base_keys, base_values, strict=True))))
+    parts += (_ENCODERS[key.type](value) for key, value in zip(base_keys, base_values, strict=True))
     return b"".join(parts)
 
 

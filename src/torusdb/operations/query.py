@@ -36,19 +36,21 @@ Bounds: TypeAlias = tuple[bytes, bytes]
 
 def query(ctx: Context, request: requests.QueryRequest) -> Operation:
     asked = parameters.of_query(request)
+    assert asked.key_condition is not None
+    if request.index_name is None:
+        asked.key_condition.require_table_count()
     _check_select(request, announce="1 validation error detected: ")
     table = ctx.catalog.active_table(request.table_name)
     index = _index(table, request)
     if request.exclusive_start_key is not None:
         _check_start_of_query(table, index, request.exclusive_start_key)
     hash_keys, range_keys = _keys(table, index)
-    assert asked.key_condition is not None
     match = asked.key_condition.match(hash_keys, range_keys)
+    _check_key_values(match, hash_keys, range_keys)
+    bounds = _key_bounds(table, index, match)
     if request.exclusive_start_key is not None:
         _check_table_key(table, request.exclusive_start_key)
-    prefix, bounds = _key_bounds(table, index, match, range_keys)
-    if request.exclusive_start_key is not None:
-        bounds = _start_query(table, index, request, prefix, bounds, has_range=len(asked.key_condition.comparisons) > 1)
+        bounds = _start_query(table, index, request, match, bounds)
     if asked.filter is not None:
         asked.filter.require_no_keys([key.name for key in (*hash_keys, *range_keys)], asked.filter_label)
     plan = _plan(table, index, request, asked, bounds)
@@ -78,7 +80,7 @@ def scan(ctx: Context, request: requests.ScanRequest) -> Operation:
 
 
 def _check_select(request: ReadRequest, announce: str) -> None:
-    """`announce`: a Query puts words before this message that a Scan doesn't (measured)."""
+    """`announce`: a Query puts words before these messages that a Scan doesn't (measured)."""
     select = request.select
     if select is None:
         return
@@ -95,10 +97,12 @@ def _check_select(request: ReadRequest, announce: str) -> None:
             )
     elif shown is not None:
         chosen = "only the Count" if select == "COUNT" else select
-        raise ValidationException(f"Cannot specify the {shown} when choosing to get {chosen}")
+        raise ValidationException(f"{announce}Cannot specify the {shown} when choosing to get {chosen}")
     if select == "ALL_PROJECTED_ATTRIBUTES" and request.index_name is None:
         # "Querying" in a Scan, too: the service's words.
-        raise ValidationException("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+        raise ValidationException(
+            f"{announce}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+        )
 
 
 # Table and index.
@@ -154,7 +158,8 @@ def _needs_items(table: Table, index: Index, request: ReadRequest, asked: ReadPa
     held = table.projected_names(index)
     if held is None:
         return False
-    if asked.filter is not None:
+    if asked.filter is not None and asked.key_condition is not None:
+        # Of a Query only: to the filter of a Scan such attributes are missing (seen).
         missing = [name for name in asked.filter.attributes if name not in held]
         if missing:
             raise ValidationException(
@@ -181,20 +186,28 @@ def _needs_items(table: Table, index: Index, request: ReadRequest, asked: ReadPa
 # Where a page starts and stops.
 
 
-def _key_bounds(
-    table: Table, index: Index | None, match: KeyMatch, range_keys: list[KeyAttribute]
-) -> tuple[bytes, Bounds]:
-    """The beginning of all keys of the partition key, and the bounds that the conditions on the sort key leave."""
-    hash_keys, _ = _keys(table, index)
+def _check_key_values(match: KeyMatch, hash_keys: list[KeyAttribute], range_keys: list[KeyAttribute]) -> None:
+    """What no key can be a condition must not ask for either: the service says so of empty values and of long ones."""
+    for key, value in zip(hash_keys, match.hash_values, strict=True):
+        check_key_value(key, value, is_hash=True)
+    for key, value in zip(range_keys, match.range_values, strict=False):
+        check_key_value(key, value, is_hash=False)
+    if match.last is not None and match.last_attribute is not None:
+        for value in match.last.operands:
+            check_key_value(match.last_attribute, value, is_hash=False)
+
+
+def _key_bounds(table: Table, index: Index | None, match: KeyMatch) -> Bounds:
+    """The bounds that the conditions on partition key and sort key leave."""
+    hash_keys, range_keys = _keys(table, index)
     values = [value[key.type] for key, value in zip(hash_keys, match.hash_values, strict=True)]
-    prefix = table.partition_prefix(values[0]) if index is None else table.index_partition_prefix(index, values)
-    beginning = prefix
+    beginning = table.partition_prefix(values[0]) if index is None else table.index_partition_prefix(index, values)
     for key, value in zip(range_keys, match.range_values, strict=False):
         beginning += encode_key_value(key.type, value[key.type])
     if match.last is None:
-        return prefix, (beginning, after_prefix(beginning))
+        return beginning, after_prefix(beginning)
     assert match.last_attribute is not None
-    return prefix, _range_bounds(beginning, match.last_attribute, match.last.operator, match.last.operands)
+    return _range_bounds(beginning, match.last_attribute, match.last.operator, match.last.operands)
 
 
 def _range_bounds(beginning: bytes, key: KeyAttribute, operator: str, operands: tuple[AttributeValue, ...]) -> Bounds:
@@ -230,28 +243,32 @@ def _segment(table: Table, index: Index | None, request: requests.ScanRequest) -
 
 
 def _check_start_of_query(table: Table, index: Index | None, key: Item) -> None:
-    keys = table.keys if index is None else index.keys
-    if len(key) != len({attribute.name for attribute in (*table.keys, *keys)}):
-        raise ValidationException(STARTING_KEY_INVALID)
-    _check_key_attributes(keys, key)
+    _check_start_count(table, index, key, STARTING_KEY_INVALID)
+    _check_start_attributes(table, index, key)
 
 
 def _check_start_of_scan(table: Table, index: Index | None, key: Item) -> None:
-    keys = [] if index is None else index.keys
-    if len(key) != len({attribute.name for attribute in (*table.keys, *keys)}):
-        raise ValidationException(
-            STARTING_KEY_INVALID if index is not None else f"{STARTING_KEY_INVALID}: {KEY_MISMATCH}"
-        )
-    _check_key_attributes(keys, key)
+    if index is None:
+        _check_start_count(table, index, key, f"{STARTING_KEY_INVALID}: {KEY_MISMATCH}")
+    else:
+        _check_start_count(table, index, key, STARTING_KEY_INVALID)
+        _check_start_attributes(table, index, key)
     _check_table_key(table, key)
 
 
-def _check_key_attributes(keys: list[KeyAttribute], key: Item) -> None:
-    for attribute in keys:
+def _check_start_count(table: Table, index: Index | None, key: Item, message: str) -> None:
+    names = table.key_names if index is None else table.key_names | index.key_names
+    if len(key) != len(names):
+        raise ValidationException(message)
+
+
+def _check_start_attributes(table: Table, index: Index | None, key: Item) -> None:
+    hash_keys, range_keys = _keys(table, index)
+    for attribute in (*hash_keys, *range_keys):
         value = key.get(attribute.name)
         if value is None:
             raise ValidationException(STARTING_KEY_INVALID)
-        check_key_value(attribute, value, is_hash=attribute is keys[0])
+        check_key_value(attribute, value, is_hash=attribute in hash_keys)
 
 
 def _check_table_key(table: Table, key: Item) -> None:
@@ -262,24 +279,25 @@ def _check_table_key(table: Table, key: Item) -> None:
 
 
 def _start_query(
-    table: Table,
-    index: Index | None,
-    request: requests.QueryRequest,
-    prefix: bytes,
-    bounds: Bounds,
-    has_range: bool,
+    table: Table, index: Index | None, request: requests.QueryRequest, match: KeyMatch, bounds: Bounds
 ) -> Bounds:
-    assert request.exclusive_start_key is not None
+    """The bounds from the start key on. Its sort key is held against the condition first, wherever its partition."""
+    key = request.exclusive_start_key
+    assert key is not None
+    hash_keys, _ = _keys(table, index)
     start, stop = bounds
-    after = _entry_key(table, index, request.exclusive_start_key)
-    if not after.startswith(prefix):
+    after = _entry_key(table, index, key)
+    in_partition = _entry_key(
+        table, index, {**key, **{attribute.name: v for attribute, v in zip(hash_keys, match.hash_values, strict=True)}}
+    )
+    if not start <= in_partition < stop:
+        raise ValidationException("The provided starting key does not match the range key predicate")
+    if after != in_partition:
         raise ValidationException(
             "The query can return at most one row and cannot be restarted"
-            if has_range
+            if match.has_range
             else "The provided starting key is outside query boundaries based on provided conditions"
         )
-    if not start <= after < stop:
-        raise ValidationException("The provided starting key does not match the range key predicate")
     return (start, after) if request.scan_index_forward is False else (after + b"\x00", stop)
 
 

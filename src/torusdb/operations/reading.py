@@ -26,7 +26,7 @@ PAGE_BYTES_MAX = 1024 * 1024
 
 CHUNK_BYTES_MAX = 256 * 1024
 """Stored bytes read in one go: between two chunks a server serves others. A record is never smaller than the item's
-size as the service counts it, so a chunk cannot step over the end of a page."""
+size as the service counts it, so a page cannot be full before its stored bytes say that it may be."""
 
 CHUNK_ITEMS_MAX = 10_000
 
@@ -68,11 +68,9 @@ def read(plan: Plan) -> Generator[Command, Any, Reading]:
             consumed.add(units)
         else:
             consumed.add(0.0, {plan.index.name: units})
-    scanned_count = len(records)
-    if plan.fetch_items:
-        records = yield from _fetch(plan, records, consumed)
-    items, count = _select(plan, records)
-    return Reading(items, count, scanned_count, last_key, consumed)
+    shown = (yield from _fetch(plan, records, consumed)) if plan.fetch_items else records
+    items, count = _select(plan, records, shown)
+    return Reading(items, count, len(records), last_key, consumed)
 
 
 def _read_records(plan: Plan) -> Generator[Command, Any, tuple[list[bytes], bool]]:
@@ -86,12 +84,10 @@ def _read_records(plan: Plan) -> Generator[Command, Any, tuple[list[bytes], bool
         chunk = [record for _, record in page.records]
         records += chunk
         stored_bytes += sum(map(len, chunk))
+        if stored_bytes >= PAGE_BYTES_MAX and sum(map(record_size, records)) >= PAGE_BYTES_MAX:
+            return _cut(records), True
         if len(records) == plan.limit:
             return records, True
-        if stored_bytes >= PAGE_BYTES_MAX:
-            size = sum(map(record_size, records))
-            if size >= PAGE_BYTES_MAX:
-                return _cut(records), True
         if not page.more:
             return records, False
         last = page.records[-1][0]
@@ -111,29 +107,35 @@ def _cut(records: list[bytes]) -> list[bytes]:
 def _fetch(plan: Plan, records: list[bytes], consumed: Consumed) -> Generator[Command, Any, list[bytes]]:
     """The items behind entries of a local index. Each is charged as a read of its own (developer guide, "Read capacity
     units" of local secondary indexes)."""
-    keys = [plan.table.key_of(unpack(record)) for record in records]
-    found: list[bytes | None] = yield Get(keys)
-    items = [record for record in found if record is not None]
+    found: list[bytes | None] = yield Get([plan.table.key_of(unpack(record)) for record in records])
+    # An item can have gone since its entry was read, if a server paused between the two: its entry is all there is.
+    items = [item or entry for item, entry in zip(found, records, strict=True)]
     if plan.weigh:
-        consumed.add(sum(read_units(record_size(record), plan.consistent) for record in items))
+        consumed.add(sum(read_units(record_size(item), plan.consistent) for item in items))
     return items
 
 
-def _select(plan: Plan, records: list[bytes]) -> tuple[list[bytes], int]:
-    """The items of the answer as JSON, and how many passed the filter."""
+def _select(plan: Plan, records: list[bytes], shown: list[bytes]) -> tuple[list[bytes], int]:
+    """The items of the answer as JSON, and how many passed the filter. The filter looks at `records`, what the table
+    or index holds, even where the answer is taken from the items behind an index (seen: a Scan's filter takes what
+    the index lacks for missing)."""
     if plan.filter is None and plan.projection is None:
-        return ([] if plan.count_only else list(map(record_item_json, records))), len(records)
+        return ([] if plan.count_only else list(map(record_item_json, shown))), len(records)
     if plan.filter is None and plan.count_only:
         return [], len(records)
     matches = plan.filter.matches if plan.filter is not None else None
     apply = plan.projection.apply if plan.projection is not None else None
     selected = []
     count = 0
-    for record in records:
+    for record, whole in zip(records, shown, strict=True):
         item = unpack(record)
         if matches is not None and not matches(item):
             continue
         count += 1
-        if not plan.count_only:
-            selected.append(record_item_json(record) if apply is None else encode_item(apply(item)))
+        if plan.count_only:
+            continue
+        if apply is None:
+            selected.append(record_item_json(whole))
+        else:
+            selected.append(encode_item(apply(item if whole is record else unpack(whole))))
     return selected, count
