@@ -6,8 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import urllib.request
-import zipfile
 from pathlib import Path
 
 INSTALL_TIMEOUT_S = 600
@@ -15,8 +13,7 @@ DYNALITE = "4.0.0"
 DYNOXIDE = "1.2.1"
 MOTO = "5.2.5"
 DYNAMODB_LOCAL = "2.6.1"
-MAVEN = "3.9.9"
-MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
+"""The last on Maven Central. It needs Java 17."""
 
 
 class PeerMissingError(Exception):
@@ -71,27 +68,16 @@ def dynamodb_local() -> tuple[Path, str]:
 
 
 def install_dynamodb_local() -> Path:
-    """From Maven Central, with a Maven from there. Only on request: its licence is the user's to accept."""
+    """From Maven Central. Only on request: its licence is the user's to accept."""
     _require("java", "java is not installed")
+    maven = _require("mvn", "Maven (mvn) is not installed")
     place = _dynamodb_local_place()
     jar = place / f"DynamoDBLocal-{DYNAMODB_LOCAL}.jar"
-    if jar.exists():
-        return jar
-    work = cache_directory() / "maven"
-    work.mkdir(exist_ok=True)
-    maven = work / f"apache-maven-{MAVEN}" / "bin" / "mvn"
-    if not maven.exists():
-        archive = work / "maven.zip"
-        url = f"{MAVEN_CENTRAL}/org/apache/maven/apache-maven/{MAVEN}/apache-maven-{MAVEN}-bin.zip"
-        with urllib.request.urlopen(url, timeout=60) as source, archive.open("wb") as file:
-            shutil.copyfileobj(source, file)
-        with zipfile.ZipFile(archive) as opened:
-            opened.extractall(work)
-        archive.unlink()
-        maven.chmod(0o755)
-    (work / "pom.xml").write_text(_POM)
-    copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={place}"]
-    _run([str(maven), "-q", "-B", f"-f={work / 'pom.xml'}", f"-Dmaven.repo.local={work / 'repository'}", *copy])
+    if not jar.exists():
+        project = cache_directory() / "dynamodb-local.xml"
+        project.write_text(_POM)
+        copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={place}"]
+        _run([maven, "-q", "-B", f"-f={project}", *copy])
     return jar
 
 

@@ -51,9 +51,9 @@ class WrkFigure(msgspec.Struct, frozen=True):
     p50_ms: float
     p99_ms: float
 
-    @property
-    def bytes_per_answer(self) -> float:
-        return self.bytes / self.requests
+    def bytes_per_answer(self, connections: int) -> tuple[float, float]:
+        """At least and at most: wrk counts, too, what it had got of the answers that it did not wait for."""
+        return self.bytes / (self.requests + connections), self.bytes / self.requests
 
     @property
     def rate(self) -> Rate:
@@ -72,22 +72,20 @@ class WrkLoad:
         self._url = f"http://127.0.0.1:{port}/"
         self._workload = workload
         self._requests = requests
-        self._checked_bytes: dict[int, float] = {}
+        self._checked_bytes: dict[int, tuple[float, float]] = {}
 
     def check(self, connections: int, seconds: int = 1) -> WrkFigure:
         """Load whose every answer is looked into. It warms the server up, too."""
         figure = self._run(connections, seconds, "check" if connections == 1 else "check-shared")
         if figure.answers_wrong:
             raise RefusedError(f"{figure.answers_wrong} of {figure.answers_checked} answers wrong: {figure.example}")
-        self._checked_bytes[connections] = figure.bytes_per_answer
+        self._checked_bytes[connections] = figure.bytes_per_answer(connections)
         return figure
 
     def time(self, connections: int, seconds: int) -> Rate:
         """Load that is timed. Its answers are held against the length of those that were looked into."""
         figure = self._run(connections, seconds, "time")
-        expected = self._checked_bytes[connections]
-        if abs(figure.bytes_per_answer - expected) > BYTES_DRIFT_MAX * expected:
-            raise RefusedError(f"answers of {figure.bytes_per_answer:.0f} bytes, where right ones have {expected:.0f}")
+        require_same_length(figure.bytes_per_answer(connections), self._checked_bytes[connections])
         return figure.rate
 
     def _run(self, connections: int, seconds: int, mode: str) -> WrkFigure:
@@ -102,13 +100,22 @@ class WrkLoad:
         if ran.returncode or not lines:
             raise RefusedError(f"wrk failed: {(ran.stderr or ran.stdout).strip()[-300:]}")
         figure = msgspec.json.decode(lines[0].removeprefix("FIGURE "), type=WrkFigure)
-        _refuse_failures(figure)
+        refuse_failures(figure)
         return figure
 
 
-def _refuse_failures(figure: WrkFigure) -> None:
+def require_same_length(timed: tuple[float, float], checked: tuple[float, float]) -> None:
+    """Answers that are much shorter or longer than those that were looked into cannot be right."""
+    shortest, longest = checked[0] * (1 - BYTES_DRIFT_MAX), checked[1] * (1 + BYTES_DRIFT_MAX)
+    if timed[1] < shortest or timed[0] > longest:
+        raise RefusedError(
+            f"answers of {timed[1]:.0f} bytes, where right ones have {checked[0]:.0f} to {checked[1]:.0f}"
+        )
+
+
+def refuse_failures(figure: WrkFigure) -> None:
     if figure.requests == 0:
-        raise RefusedError("not one answer came")
+        raise RefusedError(f"not one answer came in {figure.seconds:.1f} s")
     if figure.bad_statuses:
         raise RefusedError(f"{figure.bad_statuses} of {figure.requests} answers are errors {figure.example}".strip())
     if figure.socket_errors or figure.timeouts:

@@ -97,7 +97,7 @@ class Measurement:
         if not facts.missing:
             try:
                 self._running.append(self._load(stack, peer, facts))
-            except FAILURES as error:
+            except (PeerMissingError, *FAILURES) as error:
                 facts.missing = f"could not be loaded: {error}"
         done = 1 + (self.plan.cells_per_peer if facts.missing else 0)
         self._advance(f"{peer.name}: load, check answers", done)

@@ -22,7 +22,7 @@ STOP_TIMEOUT_S = 15.0
 FIRST_ANSWER_POLL_S = 0.001
 QUIET_CPU_SHARE = 0.03
 QUIET_WINDOW_S = 0.2
-QUIET_TIMEOUT_S = 20.0
+QUIET_TIMEOUT_S = 60.0
 
 Command = list[str]
 
@@ -41,10 +41,6 @@ class Peer:
     version: Callable[[], str]
     documented: str
     """What its documentation and options say of durability, for where it cannot be watched."""
-
-    @property
-    def product(self) -> str:
-        return self.name.removesuffix("-memory").removesuffix("-relaxed")
 
 
 def _torusdb_program() -> str:
@@ -97,6 +93,13 @@ def _moto(port: int) -> Command:
 
 PEERS = [
     Peer("torusdb", True, _torusdb(), _torusdb_version, "on disk, every answered write after its fsync"),
+    Peer(
+        "torusdb-relaxed",
+        True,
+        _torusdb("--durability", "relaxed"),
+        _torusdb_version,
+        "on disk, writes synced now and then",
+    ),
     Peer("torusdb-memory", False, _torusdb("--in-memory"), _torusdb_version, "in memory"),
     Peer(
         "dynalite",

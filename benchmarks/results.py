@@ -7,12 +7,15 @@ import platform
 import statistics
 import subprocess
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 BUSY_WINDOW_S = 1.0
+LIKE_OF = {True: "torusdb", False: "torusdb-memory"}
+"""Which TorusDB a peer is held against, by whether the peer keeps its data on disk."""
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -72,7 +75,9 @@ class Results(msgspec.Struct):
     machine: Machine
     rounds: int
     seconds: int
-    items: dict[str, int]
+    items: dict[str, int] = {}
+    """How many, by the label of their size."""
+    connections: list[int] = []
     peers: list[PeerFacts] = []
     figures: list[Figure] = []
     growth: list[Growth] = []
@@ -81,6 +86,30 @@ class Results(msgspec.Struct):
         wanted = (peer, workload, size, driver)
         found = (f for f in self.figures if (f.peer, f.workload, f.size, f.driver) == wanted)
         return next(found, None)
+
+    def ratios(self, peer: PeerFacts, workload: str, size: str, driver: str) -> list[float]:
+        """TorusDB's rate divided by the peer's in each round; none where either has no honest figure.
+
+        Round by round, since servers take turns within one: what disturbs the machine disturbs both alike.
+        """
+        ours = self.figure(LIKE_OF[peer.on_disk], workload, size, driver)
+        theirs = self.figure(peer.name, workload, size, driver)
+        if ours is None or theirs is None or ours.rate is None or theirs.rate is None:
+            return []
+        return [mine / other for mine, other in zip(ours.rates, theirs.rates, strict=True)]
+
+    def save(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
+
+    @staticmethod
+    def load(path: Path) -> Results:
+        return msgspec.json.decode(path.read_bytes(), type=Results)
+
+
+def in_order(values: Iterable[str]) -> list[str]:
+    """Each once, as they first came: what names the rows and columns of tables."""
+    return list(dict.fromkeys(values))
 
 
 def this_machine(disk: Path) -> Machine:
