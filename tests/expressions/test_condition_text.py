@@ -7,6 +7,7 @@ from torusdb.expressions import Placeholders, condition, projection, update
 from torusdb.expressions.reserved import RESERVED_WORDS
 
 TOO_MANY_OPERATORS = "The expression contains too many operators; operator count: 301"
+TOO_LONG = "Expression size has exceeded the maximum allowed size;"
 MISUSED = "The function is not allowed to be used this way in an expression; function: "
 
 
@@ -68,9 +69,9 @@ def test_syntax(text, token, near):
     ("text", "reason"),
     [
         ("", "The expression can not be empty;"),
-        ("a = :v" + " " * 4091, "Expression size has exceeded the maximum allowed size; expression size: 4097"),
-        ("(" * 4097, "Expression size has exceeded the maximum allowed size; expression size: 4097"),
-        ("ä" * 2049, "Expression size has exceeded the maximum allowed size; expression size: 4098"),
+        ("a = :v" + " " * 4091, TOO_LONG),
+        ("(" * 4097, TOO_LONG),
+        ("ä" * 2049, TOO_LONG),
         ("NOT " * 300 + "a = :v", TOO_MANY_OPERATORS),
         (" AND ".join(["a = :v"] * 151), TOO_MANY_OPERATORS),
         ("size(" * 301 + "a" + ")" * 301 + " > :v", TOO_MANY_OPERATORS),
@@ -82,6 +83,8 @@ def test_syntax(text, token, near):
             ".".join("a" * 33) + " = :v",
             "The document path has too many nesting elements; nesting elements: 33",
         ),
+        ("a[4294967295] = :v", "List index is not within the allowable range; index: [4294967295]"),
+        (f"size(a.b[{'9' * 4000}].c) > :v", f"List index is not within the allowable range; index: [{'9' * 4000}]"),
         ("((a = :v))", "The expression has redundant parentheses;"),
         ("( (a = :v AND b = :v) )", "The expression has redundant parentheses;"),
         ("((a)) = :v", "The expression has redundant parentheses;"),
@@ -137,6 +140,13 @@ def test_limits_themselves_are_accepted():
     condition(" OR ".join(["a = :v"] * 150), Placeholders(None, values))
     condition(f"a IN ({','.join([':v'] * 100)})", Placeholders(None, values))
     condition(".".join("a" * 32) + " = :v", Placeholders(None, values))
+    condition("a[4294967294] = :v", Placeholders(None, values))
+
+
+def test_only_a_scan_says_how_long_its_filter_is():
+    with pytest.raises(ValidationException) as caught:
+        condition("ä" * 2049, Placeholders(), "FilterExpression", tells_size=True)
+    assert caught.value.message == f"Invalid FilterExpression: {TOO_LONG} expression size: 4098"
 
 
 def test_deep_nesting_is_evaluated():

@@ -13,7 +13,6 @@ from torusdb.model.values import compare as compare_values
 
 _INVALID: Final = "One or more parameter values were invalid: "
 _SCALARS: Final = frozenset(["S", "N", "B"])
-_WITH_SETS: Final = _SCALARS | {"SS", "NS", "BS"}
 
 OPERANDS: Final[Mapping[str, int | None]] = {
     "EQ": 1,
@@ -35,8 +34,6 @@ OPERANDS: Final[Mapping[str, int | None]] = {
 INDEXABLE_OPERATORS: Final = frozenset(["EQ", "LE", "LT", "GE", "GT", "BEGINS_WITH", "BETWEEN"])
 
 _TYPES: Final[Mapping[str, frozenset[str]]] = {
-    "EQ": _WITH_SETS,
-    "NE": _WITH_SETS,
     "LE": _SCALARS,
     "LT": _SCALARS,
     "GE": _SCALARS,
@@ -47,6 +44,7 @@ _TYPES: Final[Mapping[str, frozenset[str]]] = {
     "IN": _SCALARS,
     "BETWEEN": _SCALARS,
 }
+"""What an operator compares with. EQ and NE take all types, lists, maps and booleans too (service model)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ def check_bounds(comparison: Comparison) -> None:
 
 
 def check_comparison(comparison: Comparison) -> None:
-    """The checks of KeyConditions, QueryFilter and ScanFilter, in the service's order."""
+    """The checks of KeyConditions, QueryFilter, ScanFilter and Expected, in the service's order."""
     check_operand_count(comparison)
     check_same_type(comparison.operands)
     allowed = _TYPES.get(comparison.operator)

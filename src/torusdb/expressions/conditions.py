@@ -56,9 +56,12 @@ class Condition:
                 )
 
 
-def condition(text: str, placeholders: Placeholders, kind: str = "ConditionExpression") -> Condition:
-    """`kind` names the parameter in messages: ConditionExpression or FilterExpression."""
-    return Condition(checked_plan(text, placeholders, kind), placeholders.values)
+def condition(
+    text: str, placeholders: Placeholders, kind: str = "ConditionExpression", tells_size: bool = False
+) -> Condition:
+    """`kind` names the parameter in messages: ConditionExpression or FilterExpression. `tells_size`: whether the
+    operation says how long an expression is that is too long, as Scan does."""
+    return Condition(checked_plan(text, placeholders, kind, tells_size), placeholders.values)
 
 
 def condition_of(root: Tree) -> Condition:
@@ -66,7 +69,7 @@ def condition_of(root: Tree) -> Condition:
     return Condition(Plan(root, leaves_of(root), {}, References((), ())), {})
 
 
-def checked_plan(text: str, placeholders: Placeholders, kind: str) -> Plan:
+def checked_plan(text: str, placeholders: Placeholders, kind: str, tells_size: bool = False) -> Plan:
     try:
         parsed = parse_condition(text)
         names = placeholders.resolve(parsed.references)
@@ -75,7 +78,7 @@ def checked_plan(text: str, placeholders: Placeholders, kind: str) -> Plan:
         plan = _plan(text, names) if are_short(names) else _plan.__wrapped__(text, names)
         plan.check(parsed, names, placeholders.values)
     except Refusal as refusal:
-        raise refusal.of(kind) from None
+        raise refusal.of(kind, tells_size) from None
     return plan
 
 

@@ -11,15 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from torusdb.errors import ValidationException
-from torusdb.expressions.comparisons import (
-    Comparison,
-    check_bounds,
-    check_comparison,
-    check_operand_count,
-    check_same_type,
-)
+from torusdb.expressions.comparisons import Comparison, check_comparison
 from torusdb.expressions.conditions import Condition, condition_of
-from torusdb.expressions.key_conditions import WRONG_COUNT, KeyCondition
+from torusdb.expressions.key_conditions import KEY_ATTRIBUTES_MAX, WRONG_COUNT, KeyCondition
 from torusdb.expressions.projections import Projection
 from torusdb.expressions.tree import And, Between, Call, Compare, In, Literal, Not, Operand, Or, Path
 from torusdb.expressions.tree import Condition as Tree
@@ -76,7 +70,7 @@ class AttributeUpdate(Protocol):
 
 def filter_condition(members: Mapping[str, Compared], operator: str | None) -> Condition | None:
     """QueryFilter or ScanFilter with ConditionalOperator. None where it has no members."""
-    comparisons = {name: _checked_comparison(member) for name, member in members.items()}
+    comparisons = _checked_comparisons(members)
     return _joined({name: _tree(name, comparison) for name, comparison in comparisons.items()}, operator)
 
 
@@ -87,8 +81,9 @@ def expected_condition(members: Mapping[str, Expectation], operator: str | None)
 
 
 def legacy_key_condition(members: Mapping[str, Compared]) -> KeyCondition:
-    comparisons = {name: _checked_comparison(member) for name, member in members.items()}
-    if not 1 <= len(comparisons) <= 2:
+    """The service takes this form for keys of several attributes as well (seen by others)."""
+    comparisons = _checked_comparisons(members)
+    if not 1 <= len(comparisons) <= KEY_ATTRIBUTES_MAX:
         raise ValidationException(WRONG_COUNT)
     return KeyCondition(comparisons)
 
@@ -106,11 +101,17 @@ def check_conditional_operator(operator: str | None, *conditions: Mapping[str, o
         )
 
 
-def _checked_comparison(member: Compared) -> Comparison:
-    operands = tuple(member.attribute_value_list or ())
+def _checked_comparisons(members: Mapping[str, Compared]) -> dict[str, Comparison]:
+    return {
+        name: _checked_comparison(member.comparison_operator, member.attribute_value_list or ())
+        for name, member in members.items()
+    }
+
+
+def _checked_comparison(operator: str, operands: Sequence[AttributeValue]) -> Comparison:
     for operand in operands:
         normalise_value(operand)
-    comparison = Comparison(member.comparison_operator, operands)
+    comparison = Comparison(operator, tuple(operands))
     check_comparison(comparison)
     return comparison
 
@@ -145,13 +146,7 @@ def _compared_expectation(name: str, operator: str, member: Expectation) -> Comp
         raise _refused(
             f"Value or AttributeValueList must be used with ComparisonOperator: {operator} for Attribute: {name}"
         )
-    comparison = Comparison(operator, tuple(operands or ()) if value is None else (value,))
-    check_operand_count(comparison)
-    for operand in comparison.operands:
-        normalise_value(operand)
-    check_same_type(comparison.operands)
-    check_bounds(comparison)
-    return comparison
+    return _checked_comparison(operator, (operands or ()) if value is None else (value,))
 
 
 def _refused(reason: str) -> ValidationException:

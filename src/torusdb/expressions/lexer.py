@@ -27,6 +27,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 
+SPACES = " \t\r\n"
 END = "<EOF>"
 
 
@@ -41,7 +42,8 @@ class Token:
 def tokenize(text: str) -> list[Token]:
     """The tokens of an expression, and the token `<EOF>` that ends every list."""
     tokens = []
-    for match in _TOKEN.finditer(text):
+    # Spaces that no token follows would be tried again from each of them, in quadratic time.
+    for match in _TOKEN.finditer(text.rstrip(SPACES)):
         kind = match.lastgroup
         assert kind is not None
         tokens.append(Token(kind, match[kind], match.start(kind), match.end(kind)))

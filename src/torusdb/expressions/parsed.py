@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from torusdb.expressions.parser import CONDITION_KEYWORDS, SECTIONS, Parser
-from torusdb.expressions.refusal import EMPTY, Refusal
+from torusdb.expressions.refusal import EMPTY, Refusal, TooLong
 from torusdb.expressions.reserved import is_reserved
 from torusdb.expressions.tree import (
     Action,
@@ -39,6 +39,8 @@ OPERATORS_MAX: Final = 300
 and are refused for their operators)."""
 IN_OPERANDS_MAX: Final = 100
 PATH_PARTS_MAX: Final = 32
+LIST_INDEX_MAX: Final = 2**32 - 2
+"""4294967294 is taken, 4294967295 is not (measured by others in 2026)."""
 PARSED_CACHE_ENTRIES_MAX: Final = 2048
 
 CONDITION_FUNCTIONS: Final = {
@@ -154,7 +156,7 @@ def _check_size(text: str) -> None:
         raise Refusal(EMPTY)
     size = len(text) if text.isascii() else len(text.encode())
     if size > EXPRESSION_BYTES_MAX:
-        raise Refusal(f"Expression size has exceeded the maximum allowed size; expression size: {size}")
+        raise TooLong(size)
 
 
 def _check_limits(parser: Parser, nodes: Iterable[Node]) -> None:
@@ -166,8 +168,16 @@ def _check_limits(parser: Parser, nodes: Iterable[Node]) -> None:
             raise Refusal(
                 f"The IN operator is provided with too many operands; number of operands: {len(node.choices)}"
             )
-        if isinstance(node, Path) and len(node.parts) > PATH_PARTS_MAX:
-            raise Refusal(f"The document path has too many nesting elements; nesting elements: {len(node.parts)}")
+        if isinstance(node, Path):
+            _check_path(node)
+
+
+def _check_path(path: Path) -> None:
+    if len(path.parts) > PATH_PARTS_MAX:
+        raise Refusal(f"The document path has too many nesting elements; nesting elements: {len(path.parts)}")
+    for part in path.parts:
+        if isinstance(part, int) and part > LIST_INDEX_MAX:
+            raise Refusal(f"List index is not within the allowable range; index: [{part}]")
 
 
 def _check_functions(nodes: Iterable[Node], known: dict[str, int]) -> None:
