@@ -17,7 +17,13 @@ from torusdb.operations.capacity import reports
 from torusdb.operations.changes import Change, change
 from torusdb.operations.context import Context
 from torusdb.operations.key_checks import check_batch_item_keys, check_key
-from torusdb.operations.writes import check_collections, check_size, collection_metrics, consumed_by
+from torusdb.operations.writes import (
+    check_collections,
+    check_size,
+    collection_metrics,
+    consumed_by,
+    count_unfilled,
+)
 from torusdb.storage.commands import Command, Commit, Get, Operation
 
 BATCH_WRITES_MAX = 25
@@ -117,6 +123,7 @@ def _commit(changes: list[Change]) -> Generator[Command, Any, None]:
     if not changes:
         return
     yield from check_collections(changes)
+    yield from count_unfilled(changes)
     yield Commit(
         [put for one in changes for put in one.puts],
         [key for one in changes for key in one.deletes],

@@ -32,6 +32,9 @@ class Change(msgspec.Struct, gc=False):
     collection: bytes | None = None
     """The counter of the item collection, on a table with local indexes."""
     collection_growth: int = 0
+    unsure: list[tuple[bytes, bytes, int]] = []
+    """The counter, key and size of entries that the change takes for counted, though their index is being filled: see
+    `writes.count_unfilled`."""
 
     def commit(self) -> Commit:
         return Commit(self.puts, self.deletes, self.tallies)
@@ -113,6 +116,8 @@ def _change_entry(
         units = sum(write_units(entry.size) for entry in (before, after) if entry is not None)
         if before is not None:
             result.deletes.append(before.key)
+    if before is not None and index.status == "CREATING":
+        result.unsure.append((table.tally_key(index), before.key, before.size))
     if after is not None:
         result.puts.append((after.key, after.record(stamp_ms)))
     grown = (after.size if after else 0) - (before.size if before else 0)

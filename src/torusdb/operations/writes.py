@@ -127,6 +127,8 @@ def commit(table: Table, change_: Change | None) -> Generator[Command, Any, None
         return
     if table.local_indexes:
         yield from check_collections([change_])
+    if change_.unsure:
+        yield from count_unfilled([change_])
     yield change_.commit()
 
 
@@ -138,6 +140,18 @@ def check_collections(changes: list[Change]) -> Generator[Command, Any, None]:
     for change_, (_, size) in zip(grown, tallies, strict=True):
         if size + change_.collection_growth > COLLECTION_BYTES_MAX:
             raise ItemCollectionSizeLimitExceededException("Item collection size limit exceeded.")
+
+
+def count_unfilled(changes: list[Change]) -> Generator[Command, Any, None]:
+    """A change counts the entry that it replaces as going. If the back-fill has not written that entry yet it was
+    never counted, nor will it be: the back-fill passes over what it finds already there."""
+    unsure = [(change_, *entry) for change_ in changes for entry in change_.unsure]
+    if not unsure:
+        return
+    records: list[bytes | None] = yield Get([key for _, _, key, _ in unsure], guard=True)
+    for (change_, counter, _, size), record in zip(unsure, records, strict=True):
+        if record is None:
+            change_.tallies.append((counter, 1, size))
 
 
 def _require(condition: Condition, record: bytes | None, on_failure: str | None) -> None:
