@@ -1,7 +1,8 @@
 """An engine in a sorted list of keys and a dict: the oracle of the contract tests, and an engine for simulations.
 
-It implements the contract in the plainest way. With `stages`, commits wait until `settle` makes them durable or
-`roll_back` loses them, both called by the test, so that every moment in between can be looked at.
+It implements the contract in the plainest way. With `stages`, commits wait in groups until the test has them
+become durable (`land`, `settle`), fail (`roll_back`) or disappear (`crash`), so that every moment in between can be
+looked at.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from torusdb.storage.failures import StorageFailed
 from torusdb.storage.tickets import Ticket
 
 
-class _State:
+class State:
     def __init__(self) -> None:
         self.keys: list[bytes] = []
         self.records: dict[bytes, bytes] = {}
         self.tallies: dict[bytes, tuple[int, int]] = {}
 
-    def copy(self) -> _State:
-        copy = _State()
+    def copy(self) -> State:
+        copy = State()
         copy.keys, copy.records, copy.tallies = self.keys[:], dict(self.records), dict(self.tallies)
         return copy
 
@@ -50,27 +51,8 @@ class _State:
         for key in [key for key in self.tallies if clear.start <= key < clear.stop]:
             del self.tallies[key]
 
-
-class ModelEngine:
-    def __init__(self, stages: bool = False) -> None:
-        self.lock = threading.RLock()
-        self.on_rollback: Callable[[], None] | None = None
-        self._stages = stages
-        self._durable = _State()
-        self._latest = self._durable
-        self._staged_keys: set[bytes] = set()
-        self._ticket: Ticket | None = None
-
-    def get(self, keys: list[bytes]) -> list[bytes | None]:
-        return [self._durable.records.get(key) for key in keys]
-
-    def get_guarded(self, keys: list[bytes]) -> tuple[list[bytes | None], Ticket | None]:
-        records = [self._latest.records.get(key) for key in keys]
-        return records, None if self._staged_keys.isdisjoint(keys) else self._ticket
-
     def range(self, query: Range) -> Page:
-        keys = self._durable.keys
-        keys = keys[bisect_left(keys, query.start) : bisect_left(keys, query.stop)]
+        keys = self.keys[bisect_left(self.keys, query.start) : bisect_left(self.keys, query.stop)]
         if query.reverse:
             keys.reverse()
         taken: list[tuple[bytes, bytes]] = []
@@ -78,49 +60,121 @@ class ModelEngine:
         for key in keys:
             if len(taken) >= query.items_max or size >= query.bytes_max:
                 return Page(taken, True)
-            record = self._durable.records[key]
+            record = self.records[key]
             taken.append((key, record))
             size += len(record)
         return Page(taken, False)
 
+
+class _Group:
+    """Commits that become durable together, and the state with them."""
+
+    def __init__(self, before: State) -> None:
+        self.state = before.copy()
+        self.keys: set[bytes] = set()
+        self.clears: list[Clear] = []
+        self.ticket = Ticket()
+
+
+class ModelEngine:
+    def __init__(self, stages: bool = False) -> None:
+        self.lock = threading.RLock()
+        self.on_rollback: Callable[[], None] | None = None
+        self.refuses_commits = False
+        """Commits fail where they stand, as those of an engine do that cannot read its counters."""
+        self.durable = State()
+        self._stages = stages
+        self._groups: list[_Group] = []
+        self._open = False
+        """Whether the last group takes more commits."""
+
+    @property
+    def latest(self) -> State:
+        return self._groups[-1].state if self._groups else self.durable
+
+    @property
+    def group_count(self) -> int:
+        return len(self._groups)
+
+    def get(self, keys: list[bytes]) -> list[bytes | None]:
+        return [self.durable.records.get(key) for key in keys]
+
+    def get_guarded(self, keys: list[bytes]) -> tuple[list[bytes | None], Ticket | None]:
+        records = [self.latest.records.get(key) for key in keys]
+        revealed = any(not group.keys.isdisjoint(keys) for group in self._groups)
+        return records, self._groups[-1].ticket if revealed else None
+
+    def range(self, query: Range) -> Page:
+        return self.durable.range(query)
+
     def tally(self, keys: list[bytes]) -> list[tuple[int, int]]:
-        return [self._latest.tallies.get(key, (0, 0)) for key in keys]
+        return [self.latest.tallies.get(key, (0, 0)) for key in keys]
 
     def commit(self, commit: Commit) -> Ticket | None:
-        ticket = self._stage()
-        self._latest.commit(commit)
-        if self._stages:
-            self._staged_keys.update(commit.deletes, (key for key, _ in commit.puts))
-        return ticket
+        if self.refuses_commits:
+            raise StorageFailed("The commit is refused.")
+        group = self._group()
+        self.latest.commit(commit)
+        if group is None:
+            return None
+        group.keys.update(commit.deletes, (key for key, _ in commit.puts))
+        return group.ticket
 
     def clear(self, clear: Clear) -> Ticket | None:
-        ticket = self._stage()
-        self._latest.clear(clear)
-        return ticket
+        group = self._group()
+        self.latest.clear(clear)
+        if group is None:
+            return None
+        group.clears.append(clear)
+        return group.ticket
 
     def close(self) -> None:
         self.settle()
 
-    def _stage(self) -> Ticket | None:
-        if self._stages and self._ticket is None:
-            self._ticket = Ticket()
-            self._latest = self._durable.copy()
-        return self._ticket
+    def _group(self) -> _Group | None:
+        """The open group, made if there is none; None for an engine that doesn't stage."""
+        if not self._stages:
+            return None
+        if not self._open:
+            self._groups.append(_Group(self.latest))
+            self._open = True
+        return self._groups[-1]
+
+    def close_group(self) -> None:
+        """What is staged from now on becomes durable later than what was staged before."""
+        self._open = False
 
     def settle(self) -> None:
         """What is staged becomes durable."""
-        self._durable = self._latest
-        self._finish(None)
+        while self._groups:
+            self.land()
 
-    def roll_back(self, error: StorageFailed) -> None:
-        """What is staged is lost."""
-        self._latest = self._durable
+    def land(self) -> Ticket:
+        """The oldest group becomes durable."""
+        group = self._groups.pop(0)
+        self._open = self._open and bool(self._groups)
+        self.durable = group.state
+        group.ticket.complete()
+        return group.ticket
+
+    def roll_back(self, error: StorageFailed, keeps_clears: bool = False) -> None:
+        """The oldest group fails, and with it all that was staged on top of it. What it cleared may be gone all the
+        same: an engine need not put that back."""
+        lost, self._groups, self._open = self._groups, [], False
+        if keeps_clears and lost:
+            self.durable = self.durable.copy()
+            for clear in lost[0].clears:
+                self.durable.clear(clear)
         if self.on_rollback is not None:
             self.on_rollback()
-        self._finish(error)
+        for group in lost:
+            group.ticket.complete(error)
 
-    def _finish(self, error: StorageFailed | None) -> None:
-        ticket, self._ticket = self._ticket, None
-        self._staged_keys.clear()
-        if ticket is not None:
-            ticket.complete(error)
+    def crash(self, survivors: int) -> list[Ticket]:
+        """The process ends and another one opens the store. Nobody hears of what was staged any more, but the
+        oldest groups, `survivors` of them, had reached the disk. Gives their tickets."""
+        if survivors:
+            self.durable = self._groups[survivors - 1].state
+        tickets = [group.ticket for group in self._groups[:survivors]]
+        self._groups, self._open = [], False
+        return tickets

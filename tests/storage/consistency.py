@@ -1,0 +1,78 @@
+"""What holds of a database's records at any moment, whatever happened before: index entries are those of the items,
+no more and no less, and the counters are what a count of everything would give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from torusdb.jobs.tables import backfill_key
+from torusdb.model import keys
+from torusdb.model.attributes import Item
+from torusdb.model.records import record_size, unpack
+from torusdb.model.schema import Index, Table
+from torusdb.model.values import item_size
+from torusdb.operations.changes import index_entry
+
+Records = Mapping[bytes, bytes]
+Counters = Callable[[bytes], tuple[int, int]]
+
+
+def items_of(table: Table, records: Records) -> dict[bytes, Item]:
+    return {key: unpack(record) for key, record in records.items() if key.startswith(table.base_partition)}
+
+
+def check_table(table: Table, records: Records, counter: Counters) -> None:
+    """`records` may hold those of other tables as well."""
+    items = items_of(table, records)
+    sizes = {key: record_size(records[key]) for key in items}
+    for key, item in items.items():
+        assert key == table.key_of(item)
+        assert sizes[key] == item_size(item)
+    assert counter(table.tally_key(None)) == (len(items), sum(sizes.values()))
+
+    collections: Counter[bytes] = Counter()
+    if table.local_indexes:
+        for key, item in items.items():
+            collections[table.collection_tally_key(item)] += sizes[key]
+    for index in table.indexes:
+        if index.status != "DELETING":
+            _check_index(table, index, items, records, counter)
+            if not index.is_global:
+                for item in items.values():
+                    entry = index_entry(table, index, item)
+                    collections[table.collection_tally_key(item)] += entry.size if entry is not None else 0
+    for key, size in collections.items():
+        assert counter(key) == (0, size)
+
+
+def _check_index(table: Table, index: Index, items: Mapping[bytes, Item], records: Records, counter: Counters) -> None:
+    prefix = table.index_partition(index)
+    stored = {key: record for key, record in records.items() if key.startswith(prefix)}
+    wanted = {}
+    for item_key, item in items.items():
+        entry = index_entry(table, index, item)
+        if entry is not None:
+            wanted[entry.key] = (item_key, entry)
+    assert stored.keys() <= wanted.keys(), f"{index.name} has entries of items that are not there"
+    for key, record in stored.items():
+        entry = wanted[key][1]
+        assert (unpack(record), record_size(record)) == (entry.item, entry.size)
+    # While an index is filled, entries may be missing behind the place that the back-fill has come to.
+    filled_to = b"\xff"
+    if index.status == "CREATING":
+        filled_to = records.get(backfill_key(table.table_id, index.index_id), b"")
+    for key, (item_key, _) in wanted.items():
+        assert key in stored or item_key >= filled_to, f"{index.name} lacks an entry"
+    assert counter(table.tally_key(index)) == (len(stored), sum(map(record_size, stored.values()))), index.name
+
+
+def check_nothing_else(tables: Iterable[Table], records: Records) -> None:
+    """No records of tables and indexes that were dropped, and no jobs: all there was to clear is cleared."""
+    prefixes = []
+    for table in tables:
+        prefixes += [table.base_partition, *(table.index_partition(index) for index in table.indexes)]
+    for key in records:
+        assert not key.startswith(keys.JOB_SPACE)
+        if key.startswith(keys.ITEM_SPACE):
+            assert key.startswith(tuple(prefixes))
