@@ -92,7 +92,11 @@ def _scope_of_query(query: dict[str, str]) -> Scope:
 def _scope_of_header(text: str, *, has_date: bool) -> Scope:
     parameters: dict[str, str] = {}
     for part in text.replace(",", " ").split()[1:]:
-        name, _, value = part.partition("=")
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise IncompleteSignatureException(
+                f"'{part}' not a valid key=value pair (missing equal-sign) in Authorization header: '{text}'."
+            )
         parameters[name] = value
     wanted = [
         f"Authorization header requires '{name}' parameter. " for name in HEADER_PARAMETERS if not parameters.get(name)

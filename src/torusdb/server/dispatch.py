@@ -36,6 +36,9 @@ from torusdb.storage.tickets import Ticket
 log = logging.getLogger("torusdb.server")
 
 TARGET_PREFIX = b"DynamoDB_20120810."
+STREAMS_TARGET_PREFIX = b"DynamoDBStreams_20120810."
+STREAMS_OPERATIONS = frozenset(["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"])
+"""A service of its own to SDKs, behind the same front."""
 JSON = b"application/json"
 AMZ_JSON = b"application/x-amz-json-1.0"
 CONTENT_TYPE_LINES = {name: b"Content-Type: %b\r\n" % name for name in (JSON, AMZ_JSON)}
@@ -86,10 +89,6 @@ def request_ids() -> Iterator[bytes]:
             yield block[start : start + REQUEST_ID_CHARACTERS]
 
 
-def error_body(error: ServiceError) -> bytes:
-    return msgspec.json.encode(error.body())
-
-
 class Dispatcher:
     """The `Application` of the HTTP server."""
 
@@ -99,7 +98,7 @@ class Dispatcher:
         self._backend = backend
         self._loop = loop
         self._body_bytes_max = body_bytes_max
-        self._operations = {TARGET_PREFIX + name.encode(): name for name in backend.operations}
+        self._operations = {_target(name): name for name in backend.operations}
         self._scopes = ScopeReader()
         self._next_request_id = request_ids().__next__
         self._waiting: dict[Ticket, list[Answer]] = {}
@@ -149,7 +148,7 @@ class Dispatcher:
         ticket = outcome.ticket
         error = outcome.error
         if error is not None:
-            answer = Answer(request, line, error_body(error), error.status)
+            answer = Answer(request, line, error.to_json(), error.status)
         else:
             assert outcome.body is not None
             if ticket is None:
@@ -192,7 +191,7 @@ class Dispatcher:
         answers = self._waiting.pop(ticket)
         if ticket.error is not None:
             log.error("%s", ticket.error)
-            body = error_body(InternalServerError(str(ticket.error)))
+            body = InternalServerError(str(ticket.error)).to_json()
             for answer in answers:
                 self._send(answer.request, InternalServerError.status, answer.content_type_line, body)
             return
@@ -217,7 +216,7 @@ class Dispatcher:
         request.respond(status, head, body)
 
     def _send_error(self, request: HttpRequest, line: bytes, error: ServiceError) -> None:
-        self._send(request, error.status, line, error_body(error))
+        self._send(request, error.status, line, error.to_json())
 
     def _send_unexpected(self, request: HttpRequest, line: bytes, error: Exception) -> None:
         """A failure of the database, or a bug of ours: the log says which."""
@@ -269,6 +268,12 @@ class Dispatcher:
         else:
             return True
         return False
+
+
+def _target(operation: str) -> bytes:
+    """What the header X-Amz-Target says for an operation."""
+    prefix = STREAMS_TARGET_PREFIX if operation in STREAMS_OPERATIONS else TARGET_PREFIX
+    return prefix + operation.encode()
 
 
 def _content_type_line(content_type: bytes, body: bytes) -> bytes | None:

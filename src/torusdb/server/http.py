@@ -7,8 +7,9 @@ turn waits in its request. What arrives beyond `pipelined_max`, or while the cli
 waits in `_backlog`, and reading stops until it is gone; so a connection's memory is bounded by the limits.
 
 A request that cannot be served (malformed, too large, too slow) is answered behind those before it, and the
-connection ends: the sending side is closed, and what still arrives is thrown away for a moment, since closing
-a socket with unread bytes would reset it and could destroy the answer before the client has read it.
+connection ends, as it does when the server stops: the sending side is closed, and what still arrives is thrown
+away for a moment, since closing a socket with unread bytes would reset it and could destroy the answer before
+the client has read it.
 
 No connection has a timer of its own. While there are connections the server ticks, renews the `Date` header,
 and looks for connections that are overdue: idle, slow to send a request, or not reading their answers.
@@ -225,6 +226,8 @@ class Connection(asyncio.Protocol):
             self._check_header_bytes(headers)
         if b"expect" in headers and headers[b"expect"].lower() == b"100-continue":
             self._continue_owed = self._parser.get_http_version() != "1.0"
+        # Also when it came in the same bytes as the end of the request before it.
+        self._receiving = True
         length = headers.get(b"content-length")
         if length is not None and len(length) >= self.server.length_digits:
             self._check_length(length)
@@ -257,11 +260,14 @@ class Connection(asyncio.Protocol):
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
     def on_message_complete(self) -> None:
-        if self._discarding:
-            return
+        if self._discarding or self._parser.should_upgrade():
+            return  # an offer to upgrade is declined by `data_received`
         url = self._url
         body = self._body
-        keep_alive = self._parser.should_keep_alive() and not self.server.draining
+        keep_alive = self._parser.should_keep_alive()
+        if self.server.draining and keep_alive:
+            keep_alive = False
+            self._lingering = True
         request = HttpRequest(
             self,
             self._parser.get_method(),
@@ -405,6 +411,7 @@ class Connection(asyncio.Protocol):
         if last is not None:
             last.keep_alive = False
             self._discarding = True
+            self._lingering = True
         else:
             self._finish()
 
@@ -456,7 +463,7 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._go_on_after_upgrade(data[upgrade.args[0] :])
+            self._decline_upgrade(data[upgrade.args[0] :])
             return
         except httptools.HttpParserCallbackError:
             log.exception("Unexpected error while a request was read")
@@ -465,19 +472,28 @@ class Connection(asyncio.Protocol):
         except httptools.HttpParserError:
             self._refuse(HTTPStatus.BAD_REQUEST)
             return
-        if self._receiving:
+        if self._receiving or self._url:
+            self._receiving = True
             if self._head_bytes > self.server.limits.header_bytes_max:
                 self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
             elif self._continue_owed and not self.queue and not self._backlog:
                 self._send_continue()
 
-    def _go_on_after_upgrade(self, rest: bytes) -> None:
-        """A client may offer another protocol, as HTTP/2's `Upgrade: h2c`; a server may go on in HTTP/1.1."""
+    def _decline_upgrade(self, rest: bytes) -> None:
+        """A client may offer another protocol, as Java's does with `Upgrade: h2c`; a server may stay with HTTP/1.1.
+        The parser stops at the end of the head, body or not, so it is given the head again without the offer."""
         if self._discarding:
             return
+        method = self._parser.get_method()
+        if method == b"CONNECT":  # asks for a tunnel: nothing behind it is a request
+            self._refuse(HTTPStatus.BAD_REQUEST)
+            return
+        version = self._parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (method, b"".join(self._url), version)]
+        lines += [b"%b: %b" % line for line in self._raw_headers.items() if line[0].lower() != b"upgrade"]
+        self._forget_message()
         self._parser = httptools.HttpRequestParser(self)
-        if rest:
-            self.data_received(rest)
+        self.data_received(b"\r\n".join([*lines, b"", rest]))
 
     def eof_received(self) -> bool:
         """The client sends no more; what it has sent is still answered."""
