@@ -15,7 +15,7 @@ from torusdb.model.schema import Index, Table
 from torusdb.operations.catalog import BACKFILL, Leftover
 from torusdb.operations.changes import index_entry
 from torusdb.operations.context import Context
-from torusdb.operations.table_phases import filled, keep, settle
+from torusdb.operations.table_phases import filled, in_phase, keep, settle
 from torusdb.storage.commands import Clear, Command, Commit, Get, Page, Range
 
 BACKFILL_ITEMS_MAX = 200
@@ -33,7 +33,7 @@ def end_phases(ctx: Context) -> Generator[Step, Any, float | None]:
     """Moves on every table whose phase is over."""
     due: list[float] = []
     for table in ctx.catalog:
-        if table.status == "ACTIVE":
+        if not in_phase(table):
             continue
         if table.status_until <= ctx.now():
             yield _end_phase(ctx, table.name)
@@ -45,7 +45,7 @@ def end_phases(ctx: Context) -> Generator[Step, Any, float | None]:
 def _end_phase(ctx: Context, name: str) -> Step:
     table = ctx.catalog.find(name)
     now = ctx.now()
-    if table is not None and table.status != "ACTIVE" and table.status_until <= now:
+    if table is not None and in_phase(table) and table.status_until <= now:
         yield from keep(ctx, table, settle(table, now, ctx.settings.table_delay_seconds))
 
 
@@ -60,10 +60,10 @@ def backfill(ctx: Context) -> Generator[Step, Any, float | None]:
             if not is_filling(table, index):
                 continue
             yield _until_durable(ctx, table)
-            while (yield _fill_some(ctx, table.name, index.name)):
+            while (yield _fill_some(ctx, table, index)):
                 pass
             if table.status_until <= ctx.now():
-                yield _end_filling(ctx, table.name, index.name)
+                yield _end_filling(ctx, table, index)
             else:
                 due.append(table.status_until)
     return min(due, default=None)
@@ -88,9 +88,9 @@ def backfill_key(table_id: int, index_id: int) -> bytes:
     return keys.job_key(BACKFILL | table_id << 16 | index_id)
 
 
-def _fill_some(ctx: Context, table_name: str, index_name: str) -> Generator[Command, Any, bool]:
+def _fill_some(ctx: Context, begun_table: Table, begun_index: Index) -> Generator[Command, Any, bool]:
     """Writes the entries of the next items; whether there are more."""
-    found = _still_filling(ctx, table_name, index_name)
+    found = _still_filling(ctx, begun_table, begun_index)
     if found is None:
         return False
     table, index = found
@@ -113,21 +113,22 @@ def _fill_some(ctx: Context, table_name: str, index_name: str) -> Generator[Comm
     return page.more
 
 
-def _end_filling(ctx: Context, table_name: str, index_name: str) -> Step:
-    found = _still_filling(ctx, table_name, index_name)
+def _end_filling(ctx: Context, begun_table: Table, begun_index: Index) -> Step:
+    found = _still_filling(ctx, begun_table, begun_index)
     if found is not None:
-        table = filled(found[0], index_name)
+        table = filled(found[0], begun_index.name)
         yield Commit([ctx.catalog.record(table)], [_progress_key(*found)])
         ctx.catalog.keep(table)
 
 
-def _still_filling(ctx: Context, table_name: str, index_name: str) -> tuple[Table, Index] | None:
-    """Table and index as they are now: between two steps either may have gone."""
-    table = ctx.catalog.find(table_name)
-    index = None if table is None else table.index_by_name.get(index_name)
+def _still_filling(ctx: Context, begun_table: Table, begun_index: Index) -> tuple[Table, Index] | None:
+    """Table and index as they are now: between two steps either may have gone, and another one have taken the name."""
+    table = ctx.catalog.find(begun_table.name)
+    index = None if table is None else table.index_by_name.get(begun_index.name)
     if table is None or index is None or not is_filling(table, index):
         return None
-    return table, index
+    same = (table.table_id, index.index_id) == (begun_table.table_id, begun_index.index_id)
+    return (table, index) if same else None
 
 
 # Clearing: the spaces of dropped tables and indexes.
