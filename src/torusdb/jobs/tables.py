@@ -60,8 +60,11 @@ def backfill(ctx: Context) -> Generator[Step, Any, float | None]:
             if not is_filling(table, index):
                 continue
             yield _until_durable(ctx, table)
-            while (yield _fill_some(ctx, table, index)):
-                pass
+            more: bool | None = True
+            while more:
+                more = yield _fill_some(ctx, table, index)
+            if more is None:
+                continue
             if table.status_until <= ctx.now():
                 yield _end_filling(ctx, table, index)
             else:
@@ -88,11 +91,11 @@ def backfill_key(table_id: int, index_id: int) -> bytes:
     return keys.job_key(BACKFILL | table_id << 16 | index_id)
 
 
-def _fill_some(ctx: Context, begun_table: Table, begun_index: Index) -> Generator[Command, Any, bool]:
-    """Writes the entries of the next items; whether there are more."""
+def _fill_some(ctx: Context, begun_table: Table, begun_index: Index) -> Generator[Command, Any, bool | None]:
+    """Writes the entries of the next items; whether there are more, or None when the index is not to be filled now."""
     found = _still_filling(ctx, begun_table, begun_index)
     if found is None:
-        return False
+        return None
     table, index = found
     start, stop = keys.space_bounds(table.table_id, 0)
     progress: bytes | None = (yield Get([_progress_key(table, index)], guard=True))[0]

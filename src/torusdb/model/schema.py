@@ -74,6 +74,8 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     status: Literal["CREATING", "UPDATING", "DELETING", "ACTIVE"] = "ACTIVE"
     status_until: float = 0.0
     """When a phase imitated by --table-delay ends; jobs move the table on."""
+    changing: Literal["throughput", "stream", "class"] | None = None
+    """What UPDATING is about, unless it is about an index."""
     billing: Literal["PROVISIONED", "PAY_PER_REQUEST"] = "PROVISIONED"
     billing_changed: float | None = None
     throughput: Throughput = Throughput()

@@ -11,6 +11,7 @@ import msgspec
 from torusdb.api import requests
 from torusdb.model.keys import KeyAttribute, KeyType
 from torusdb.model.schema import Index, Table, Throughput
+from torusdb.operations.catalog import Catalog
 from torusdb.operations.context import Context
 from torusdb.operations.table_checks import names_of
 
@@ -48,7 +49,7 @@ def new_table(ctx: Context, request: requests.CreateTableRequest, table_id: int)
         table_class=request.table_class,
         stream=msgspec.to_builtins(stream) if has_stream else None,
         stream_label=stream_label(now) if has_stream else None,
-        sse=sse_description(ctx, request.sse_specification),
+        sse=sse_description(ctx.catalog, request.sse_specification),
         tags={tag.key: tag.value for tag in request.tags or []},
         resource_policy=request.resource_policy,
     )
@@ -119,13 +120,20 @@ def stream_label(now: float) -> str:
     return moment.isoformat(timespec="milliseconds")
 
 
-def sse_description(ctx: Context, sse: requests.SSESpecification | None) -> dict[str, Any] | None:
-    """None for a key that the service owns, which is not told of."""
-    if sse is None or not sse.enabled:
+MANAGED_KEY = "alias/aws/dynamodb"
+"""The key of an account and region for whoever names none."""
+
+
+def sse_description(catalog: Catalog, sse: requests.SSESpecification | None) -> dict[str, Any] | None:
+    """None for a key that the service owns, which is not told of. SSEType enables without `Enabled` (measured)."""
+    from uuid import NAMESPACE_URL, uuid5
+
+    if sse is None or not (sse.enabled or sse.sse_type):
         return None
-    key = sse.kms_master_key_id
-    if key is None or key.startswith("alias/"):
-        key = ctx.new_uuid()
+    key = sse.kms_master_key_id or MANAGED_KEY
+    if key.startswith("alias/"):
+        # There are no keys to look up: an alias always stands for the same one.
+        key = str(uuid5(NAMESPACE_URL, f"{catalog.account}/{catalog.region}/{key}"))
     if not key.startswith("arn:"):
-        key = f"arn:aws:kms:{ctx.catalog.region}:{ctx.catalog.account}:key/{key}"
+        key = f"arn:aws:kms:{catalog.region}:{catalog.account}:key/{key}"
     return {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": key}

@@ -7,6 +7,7 @@ has the words, a comment says that they are ours.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from torusdb.api import requests
@@ -29,7 +30,12 @@ THROUGHPUT_MAX = 1_000_000_000_000
 """Beyond it the service says "out of bounds" (measured)."""
 
 TAGS_MAX = 50
-"""Per resource (developer guide, "Tagging restrictions")."""
+TAG_KEY_LENGTH_MAX = 128
+TAG_VALUE_LENGTH_MAX = 256
+"""Per resource, and of one tag (developer guide, "Tagging restrictions")."""
+
+_is_tag_text = re.compile(r"[\w\s+\-=.:/@]*").fullmatch
+"""Letters, digits and white space of any language, and a few signs (developer guide, "Tagging restrictions")."""
 
 SAME_NAME = "Both the Hash Key and the Range Key element in the KeySchema have the same name"
 NO_DEFINITION = "Invalid KeySchema: Some index key attribute have no definition"
@@ -59,6 +65,14 @@ def check_defined(key_schema: KeySchema, definitions: Definitions) -> None:
         )
 
 
+def check_distinct(definitions: Definitions) -> None:
+    names: set[str] = set()
+    for definition in definitions:
+        if definition.attribute_name in names:
+            raise ValidationException(f"Attribute Name is duplicated: {definition.attribute_name}")
+        names.add(definition.attribute_name)
+
+
 def check_key_schema(key_schema: KeySchema) -> None:
     """Of a table or a local index: a HASH attribute and perhaps a RANGE attribute."""
     if len(key_schema) > 1 and key_schema[0].attribute_name == key_schema[1].attribute_name:
@@ -70,21 +84,20 @@ def check_key_schema(key_schema: KeySchema) -> None:
 
 
 def check_global_key_schema(key_schema: KeySchema) -> None:
-    """Of a global index: up to four HASH attributes, then up to four RANGE attributes. The words for what
-    only several attributes can get wrong are ours, after those for two."""
+    """Of a global index: up to four HASH attributes, then up to four RANGE attributes."""
     names = names_of(key_schema)
-    if len(set(names)) < len(names):
-        raise ValidationException(SAME_NAME)
-    if key_schema[0].key_type != "HASH":
-        raise ValidationException("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
     types = [element.key_type for element in key_schema]
+    if len(set(names)) < len(names):
+        if types == ["HASH", "RANGE"]:
+            raise ValidationException(SAME_NAME)
+        raise ValidationException("The KeySchema contains multiple key attributes with the same name")
+    if types[0] != "HASH":
+        raise ValidationException("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
+    if "HASH" in types[types.count("HASH") :]:
+        raise refuse("All HASH key attributes must precede RANGE key attributes in the KeySchema")
     for type_ in ("HASH", "RANGE"):
         if types.count(type_) > INDEX_KEY_PART_MAX:
-            raise ValidationException(
-                f"Invalid KeySchema: The number of {type_} key attributes exceeds the limit of {INDEX_KEY_PART_MAX}"
-            )
-    if "HASH" in types[types.count("HASH") :]:
-        raise ValidationException("Invalid KeySchema: A HASH key type comes after a RANGE key type")
+            raise refuse(f"The KeySchema exceeds the maximum allowed number of {type_} key attributes")
 
 
 def check_projection(projection: requests.Projection) -> None:
@@ -95,6 +108,12 @@ def check_projection(projection: requests.Projection) -> None:
         raise refuse(f"ProjectionType is {kind}, but NonKeyAttributes is specified")
     if kind == "INCLUDE" and not projection.non_key_attributes:
         raise refuse("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+    # A key attribute among them is accepted (measured).
+    names: set[str] = set()
+    for name in projection.non_key_attributes or []:
+        if name in names:
+            raise refuse(f"Duplicate element in NonKeyAttributes: {name}")
+        names.add(name)
 
 
 def check_projected_total(count: int) -> None:
@@ -120,7 +139,8 @@ def check_on_demand(
     when_provisioned: str | None,
     least: int,
 ) -> None:
-    """`when_provisioned` is how the refusal ends for a table that is not on demand; None where it is."""
+    """`when_provisioned` is what the refusal says after the member for a table that is not on demand; None where
+    it is."""
     if on_demand is None:
         return
     members = [
@@ -129,26 +149,41 @@ def check_on_demand(
     ]
     given = [(name, units) for name, units in members if units is not None]
     if given and when_provisioned is not None:
-        raise refuse(f"{given[0][0]} for OnDemandThroughput cannot be specified when {when_provisioned}")
+        raise refuse(f"{given[0][0]} for OnDemandThroughput {when_provisioned}")
     for name, units in given:
         if units == 0 or units < least:
             raise refuse(f"Requested {name} for OnDemandThroughput for {owner} is outside of valid range")
 
 
 def check_sse(sse: requests.SSESpecification | None) -> None:
-    if sse is not None and sse.sse_type == "AES256":
+    """`Enabled` may be left out, which is not the same as false (measured)."""
+    if sse is None:
+        return
+    if sse.enabled is False:
+        for name, value in (("SSEType", sse.sse_type), ("KMSMasterKeyId", sse.kms_master_key_id)):
+            if value is not None:
+                raise refuse(f"{name} can not be specified if Enabled is false")
+    if sse.sse_type == "AES256":
         raise refuse("SSEType AES256 is not supported")
+    if sse.kms_master_key_id is not None and sse.sse_type is None:
+        raise refuse("SSEType KMS is required if KMSMasterKeyId is specified")
 
 
 def check_tags(tags: list[requests.Tag] | None) -> None:
-    """The words are ours."""
-    names = [tag.key for tag in tags or []]
+    """The words are measured, their order is ours."""
+    names: set[str] = set()
+    for tag in tags or []:
+        if tag.key in names:
+            raise ValidationException(f"Duplicate Tag Keys provided as input: Duplicate Tag Key found {tag.key}")
+        names.add(tag.key)
+        if len(tag.key) > TAG_KEY_LENGTH_MAX or not _is_tag_text(tag.key):
+            raise ValidationException(f"The Tag Key provided is invalid, Key: {tag.key}")
+        if len(tag.value) > TAG_VALUE_LENGTH_MAX or not _is_tag_text(tag.value):
+            raise ValidationException(f"The Tag Value provided is invalid, Value: {tag.value}")
+        if tag.key.startswith("aws:"):
+            raise ValidationException(f"Tag Key cannot be prefixed with aws:, Key: {tag.key}")
     if len(names) > TAGS_MAX:
-        raise refuse(f"Too many tags: the limit is {TAGS_MAX}")
-    if len(set(names)) < len(names):
-        raise refuse("Tag keys must not be repeated")
-    if any(name.startswith("aws:") for name in names):
-        raise refuse("Tag keys must not begin with aws:")
+        raise ValidationException("Number of Tags exceed the current limit for the provided ResourceArn")
 
 
 def check_built(**members: object) -> None:
@@ -161,9 +196,13 @@ def check_built(**members: object) -> None:
 Floor = tuple[int, str]
 """A least number of units, and what the refusal calls it."""
 
+_INITIAL_THROUGHPUT = (
+    "initial throughput for OnDemand. See: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/"
+    "on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
+)
 ON_DEMAND_START: tuple[Floor, Floor] = (
-    (ON_DEMAND_READ_UNITS, "initial throughput for OnDemand"),
-    (ON_DEMAND_WRITE_UNITS, "initial throughput for OnDemand"),
+    (ON_DEMAND_READ_UNITS, _INITIAL_THROUGHPUT),
+    (ON_DEMAND_WRITE_UNITS, _INITIAL_THROUGHPUT),
 )
 
 

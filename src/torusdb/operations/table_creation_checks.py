@@ -41,6 +41,7 @@ def _check_keys(request: requests.CreateTableRequest) -> None:
         raise ValidationException(checks.NO_DEFINITION)
     checks.check_defined(key_schema, definitions)
     checks.check_key_schema(key_schema)
+    checks.check_distinct(definitions)
     has_indexes = request.local_secondary_indexes is not None or request.global_secondary_indexes is not None
     if not has_indexes and len(key_schema) != len(definitions):
         raise refuse(
@@ -147,16 +148,16 @@ def _check_options(request: requests.CreateTableRequest) -> None:
     if stream is not None and not stream.stream_enabled and stream.stream_view_type is not None:
         raise refuse("Table is being created with a stream disabled, UpdateViewType should not be specified")
     if stream is not None and stream.stream_enabled and stream.stream_view_type is None:
-        # These words are ours, after those above.
-        raise refuse("Table is being created with a stream enabled, UpdateViewType should be specified")
+        raise refuse("Table is being created with a stream enabled, UpdateViewType is required")
     on_demand = request.billing_mode == "PAY_PER_REQUEST"
-    refused_when = None if on_demand else "table BillingMode is PROVISIONED."
-    checks.check_on_demand(request.on_demand_throughput, "table", refused_when, least=1)
+    refusal = None if on_demand else "cannot be specified when table BillingMode is PROVISIONED."
+    checks.check_on_demand(request.on_demand_throughput, "table", refusal, least=1)
     _check_warm(request.warm_throughput, request.provisioned_throughput, "table")
     for index in request.global_secondary_indexes or []:
-        owner = f"index {index.index_name}"
-        checks.check_on_demand(index.on_demand_throughput, owner, refused_when, least=1)
-        _check_warm(index.warm_throughput, index.provisioned_throughput, owner)
+        # The spaces around the colon are the service's.
+        refusal_of_index = refusal and f"for index: {index.index_name} {refusal}"
+        checks.check_on_demand(index.on_demand_throughput, f"index : {index.index_name}", refusal_of_index, least=1)
+        _check_warm(index.warm_throughput, index.provisioned_throughput, f"index {index.index_name}")
     checks.check_sse(request.sse_specification)
     checks.check_tags(request.tags)
 

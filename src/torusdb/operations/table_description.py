@@ -33,8 +33,9 @@ def count(table: Table) -> Generator[Command, Any, Counts]:
 def describe(table: Table, counts: Counts, now: float) -> Members:
     items, size = counts.get(None, (0, 0))
     members: Members = {
+        # By name, in whatever order they were given (measured).
         "AttributeDefinitions": [
-            {"AttributeName": name, "AttributeType": type_} for name, type_ in table.attribute_types.items()
+            {"AttributeName": name, "AttributeType": type_} for name, type_ in sorted(table.attribute_types.items())
         ],
         "TableName": table.name,
         "KeySchema": _key_schema([table.hash_key], [] if table.range_key is None else [table.range_key]),
@@ -51,16 +52,19 @@ def describe(table: Table, counts: Counts, now: float) -> Members:
         members["LocalSecondaryIndexes"] = [_index(table, index, counts) for index in table.local_indexes]
     if table.global_indexes:
         members["GlobalSecondaryIndexes"] = [_global_index(table, index, counts, now) for index in table.global_indexes]
-    members["WarmThroughput"] = _warm_throughput(warm_units(table, table), table.status)
+    members["WarmThroughput"] = _warm_throughput(table, table)
     return members
 
 
 def _add_settings(members: Members, table: Table) -> None:
     """What is told only of tables that have it, apart from deletion protection, which is told always."""
     if table.billing == "PAY_PER_REQUEST" or table.billing_changed is not None:
-        members["BillingModeSummary"] = {"BillingMode": table.billing}
+        changed: Members = {}
         if table.billing_changed is not None and table.status != "CREATING":
-            members["BillingModeSummary"]["LastUpdateToPayPerRequestDateTime"] = date(table.billing_changed)
+            changed["LastUpdateToPayPerRequestDateTime"] = date(table.billing_changed)
+        members["BillingModeSummary"] = {"BillingMode": table.billing, **changed}
+        # The same under another name, which is in the service's answers but not in its model (dynalite, dynoxide).
+        members["TableThroughputModeSummary"] = {"TableThroughputMode": table.billing, **changed}
     if table.stream is not None:
         members["StreamSpecification"] = table.stream
     if table.stream_label is not None:
@@ -82,7 +86,7 @@ def _index(table: Table, index: Index, counts: Counts) -> Members:
     items, size = counts.get(index.index_id, (0, 0))
     projection: Members = {"ProjectionType": index.projection}
     if index.projection == "INCLUDE":
-        projection["NonKeyAttributes"] = index.non_key_attributes
+        projection["NonKeyAttributes"] = sorted(index.non_key_attributes)
     return {
         "IndexName": index.name,
         "KeySchema": _key_schema(index.hash_keys, index.range_keys),
@@ -100,7 +104,7 @@ def _global_index(table: Table, index: Index, counts: Counts, now: float) -> Mem
         # Only of an index that is added to a table, until it is ACTIVE (API reference, "Backfilling").
         members["Backfilling"] = index.backfilling
     members["ProvisionedThroughput"] = _throughput(index.throughput, now)
-    members["WarmThroughput"] = _warm_throughput(warm_units(table, index), index.status)
+    members["WarmThroughput"] = _warm_throughput(table, index)
     if index.on_demand:
         members["OnDemandThroughput"] = index.on_demand
     return members
@@ -144,11 +148,14 @@ def warm_units(table: Table, owner: Table | Index) -> tuple[int, int]:
     return max(read, warm.get("ReadUnitsPerSecond", 0)), max(write, warm.get("WriteUnitsPerSecond", 0))
 
 
-def _warm_throughput(units: tuple[int, int], status: str) -> Members:
+def _warm_throughput(table: Table, owner: Table | Index) -> Members:
+    """What was asked for is being warmed until its owner is there (measured)."""
+    read, write = warm_units(table, owner)
+    warming = owner.warm is not None and owner.status == "CREATING"
     return {
-        "ReadUnitsPerSecond": units[0],
-        "WriteUnitsPerSecond": units[1],
-        "Status": status if status in ("CREATING", "UPDATING") else "ACTIVE",
+        "ReadUnitsPerSecond": read,
+        "WriteUnitsPerSecond": write,
+        "Status": "UPDATING" if warming else "ACTIVE",
     }
 
 

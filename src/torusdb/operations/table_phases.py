@@ -7,7 +7,7 @@ settles the table when `status_until` has come. Both ways run through the same f
 
 An index that is added goes through two phases, as in the service: first CREATING while the table is
 UPDATING, then CREATING with `backfilling` while the table is ACTIVE again and a job writes its entries.
-Writers keep its entries from the first.
+Writers keep its entries from the first. A change of an index alone leaves its table ACTIVE.
 """
 
 from __future__ import annotations
@@ -18,14 +18,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from torusdb.errors import ResourceInUseException
 from torusdb.model.schema import Index, Table
 from torusdb.operations.context import Context
 from torusdb.storage.commands import Command, Commit
-
-STILL_IN_USE = "Attempt to change a resource which is still in use: "
-
-_DOING = {"CREATING": "created", "UPDATING": "updated", "DELETING": "deleted"}
 
 
 class Settled(msgspec.Struct):
@@ -35,14 +30,9 @@ class Settled(msgspec.Struct):
     dropped: list[Index]
 
 
-def check_not_in_use(table: Table) -> None:
-    """For operations that change a table: one change at a time (measured)."""
-    if table.status != "ACTIVE":
-        raise in_use(table)
-
-
-def in_use(table: Table) -> ResourceInUseException:
-    return ResourceInUseException(f"{STILL_IN_USE}Table is being {_DOING[table.status]}: {table.name}")
+def in_phase(table: Table) -> bool:
+    """Whether there is something for `settle` to end."""
+    return table.status != "ACTIVE" or any(index.status == "UPDATING" for index in table.indexes)
 
 
 def settle(table: Table, now: float, delay: float = 0.0) -> Settled:
@@ -55,7 +45,9 @@ def settle(table: Table, now: float, delay: float = 0.0) -> Settled:
         if index.status == "DELETING":
             dropped.append(index)
             continue
-        if index.status == "CREATING" and table.status == "UPDATING":
+        if index.backfilling:
+            kept.append(index)
+        elif index.status == "CREATING" and table.status == "UPDATING":
             kept.append(replace(_with_throughput(index), backfilling=True))
             status_until = now + delay
         else:
@@ -64,6 +56,7 @@ def settle(table: Table, now: float, delay: float = 0.0) -> Settled:
         table,
         status="ACTIVE",
         status_until=status_until,
+        changing=None,
         throughput=table.next_throughput or table.throughput,
         next_throughput=None,
         indexes=kept,

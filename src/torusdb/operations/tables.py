@@ -12,10 +12,11 @@ from torusdb.api import requests
 from torusdb.errors import ResourceInUseException, ValidationException
 from torusdb.model.keys import META_SPACE
 from torusdb.operations.context import Context
+from torusdb.operations.table_admission import check_deletable, still_in_use
 from torusdb.operations.table_building import new_table
 from torusdb.operations.table_creation_checks import check_creation
-from torusdb.operations.table_description import count, describe
-from torusdb.operations.table_phases import check_not_in_use, enter, in_use
+from torusdb.operations.table_description import Members, count, describe
+from torusdb.operations.table_phases import enter
 from torusdb.storage.commands import Command, Get, Operation
 
 _encode = msgspec.json.Encoder().encode
@@ -36,15 +37,24 @@ def create_table(ctx: Context, request: requests.CreateTableRequest) -> Operatio
     check_creation(request)
     existing = ctx.catalog.find(request.table_name)
     if existing is not None:
-        if existing.status == "DELETING":
-            raise in_use(existing)
+        if existing.status == "CREATING":
+            raise still_in_use(f"Table is being created: {existing.name}")
         raise ResourceInUseException(f"Table already exists: {request.table_name}")
 
     table_id = yield from _last_table_id()
     table = new_table(ctx, request, table_id + 1)
-    body = _encode({"TableDescription": describe(table, {}, ctx.now())})
+    body = _encode({"TableDescription": _created(describe(table, {}, ctx.now()), request)})
     yield from enter(ctx, table, [(LAST_TABLE_ID_KEY, table.table_id.to_bytes(_TABLE_ID_BYTES, "big"))])
     return body
+
+
+def _created(members: Members, request: requests.CreateTableRequest) -> Members:
+    """The answer tells of warm throughput only what was asked for, and nothing for the indexes (measured)."""
+    if request.warm_throughput is None:
+        del members["WarmThroughput"]
+    for index in members.get("GlobalSecondaryIndexes", []):
+        del index["WarmThroughput"]
+    return members
 
 
 def _last_table_id() -> Generator[Command, Any, int]:
@@ -67,15 +77,12 @@ def delete_table(ctx: Context, request: requests.DeleteTableRequest) -> Operatio
             "Resource cannot be deleted as it is currently protected against deletion. "
             "Disable deletion protection first."
         )
-    is_deleting = table.status == "DELETING"
-    if not is_deleting:
-        check_not_in_use(table)
-        table = msgspec.structs.replace(table, status="DELETING")
+    check_deletable(table)
+    table = msgspec.structs.replace(table, status="DELETING")
     # The answer tells neither sizes nor global indexes (measured).
     told = msgspec.structs.replace(table, indexes=table.local_indexes)
     body = _encode({"TableDescription": describe(told, {}, ctx.now())})
-    if not is_deleting:
-        yield from enter(ctx, table)
+    yield from enter(ctx, table)
     return body
 
 

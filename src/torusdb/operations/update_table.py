@@ -1,4 +1,8 @@
-"""UpdateTable: the table in the phase that the request begins, told and committed."""
+"""UpdateTable: the table in the phase that the request begins, told and committed.
+
+What the answer tells is not quite what is committed: of most changes it shows the old values still, or says that
+they are under way (`_told`).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from msgspec.structs import replace
 from torusdb.api import requests
 from torusdb.model.schema import Index, Table, Throughput
 from torusdb.operations.context import Context
+from torusdb.operations.table_admission import check_changeable
 from torusdb.operations.table_building import (
     ceilings_of,
     global_index,
@@ -18,8 +23,8 @@ from torusdb.operations.table_building import (
     throughput_of,
     warm_of,
 )
-from torusdb.operations.table_description import count, decreases_today, describe, warm_units
-from torusdb.operations.table_phases import check_not_in_use, enter
+from torusdb.operations.table_description import Members, count, decreases_today, describe, warm_units
+from torusdb.operations.table_phases import enter
 from torusdb.operations.table_update_checks import Billing, check_update, check_update_of
 from torusdb.storage.commands import Operation
 
@@ -29,15 +34,52 @@ _encode = msgspec.json.Encoder().encode
 def update_table(ctx: Context, request: requests.UpdateTableRequest) -> Operation:
     check_update(request)
     table = ctx.catalog.described_table(request.table_name)
-    check_not_in_use(table)
-    check_update_of(table, request)
+    check_changeable(table, request)
+    check_update_of(ctx.catalog, table, request)
     updated = _Update(ctx, table, request).apply()
     # Sizes are of the table as it is: an index that is new has none.
     counts = yield from count(table)
-    told = replace(updated, on_demand=_told_ceilings(request, table, updated))
-    body = _encode({"TableDescription": describe(told, counts, ctx.now())})
-    yield from enter(ctx, updated)
-    return body
+    told = describe(_told(table, updated, request, ctx.now()), counts, ctx.now())
+    _tell_warming(told, request)
+    if updated != table:
+        yield from enter(ctx, updated)
+    return _encode({"TableDescription": told})
+
+
+def _told(table: Table, updated: Table, request: requests.UpdateTableRequest, now: float) -> Table:
+    """The table as the answer tells it (all measured)."""
+    told = replace(
+        updated,
+        on_demand=_told_ceilings(request, table, updated),
+        billing_changed=table.billing_changed,
+        table_class=table.table_class,
+        table_class_changed=table.table_class_changed,
+        warm=table.warm,
+        indexes=[_told_index(table.index_by_name.get(index.name), index) for index in updated.indexes],
+    )
+    if request.billing_mode is not None or request.table_class is not None:
+        # Even where nothing changes.
+        told = replace(told, status="UPDATING")
+    if request.sse_specification is not None:
+        sse = table.sse if updated.sse is not None and table.sse is not None else {}
+        told = replace(told, sse={**sse, "Status": "UPDATING"})
+    if updated.billing != table.billing and updated.billing == "PAY_PER_REQUEST":
+        told = replace(told, throughput=replace(updated.throughput, last_decrease=now))
+    return told
+
+
+def _told_index(index: Index | None, updated: Index) -> Index:
+    return updated if index is None else replace(updated, warm=index.warm)
+
+
+def _tell_warming(told: Members, request: requests.UpdateTableRequest) -> None:
+    if warm_of(request.warm_throughput) is not None:
+        told["WarmThroughput"]["Status"] = "UPDATING"
+    actions = [update.update for update in request.global_secondary_index_updates or []]
+    warmed = {action.index_name for action in actions if action and warm_of(action.warm_throughput)}
+    for index in told.get("GlobalSecondaryIndexes", []):
+        if index["IndexName"] in warmed:
+            index["WarmThroughput"]["Status"] = "UPDATING"
 
 
 class _Update:
@@ -61,10 +103,19 @@ class _Update:
         )
         changed = self._with_settings(changed)
         changed = replace(changed, attribute_types=self._attribute_types(changed))
-        if changed == table:
-            return table
-        only_protected = changed == replace(table, deletion_protection=changed.deletion_protection)
-        return changed if only_protected else replace(changed, status="UPDATING")
+        changing = self._changing(changed)
+        if changing is not None or any(update.create or update.delete for update in self._index_updates):
+            return replace(changed, status="UPDATING", changing=changing)
+        # Everything else leaves the table as it was, most of all ACTIVE.
+        return changed
+
+    def _changing(self, changed: Table) -> Literal["throughput", "stream", "class"] | None:
+        table = self.table
+        if changed.billing != table.billing or changed.next_throughput != table.next_throughput:
+            return "throughput"
+        if changed.stream != table.stream:
+            return "stream"
+        return "class" if changed.table_class != table.table_class else None
 
     @property
     def _index_updates(self) -> list[requests.GlobalSecondaryIndexUpdate]:
@@ -85,7 +136,6 @@ class _Update:
             table.throughput,
             read_units=given.read_units,
             write_units=given.write_units,
-            last_increase=self.now,
         )
         return replace(table, billing="PROVISIONED", throughput=throughput)
 
@@ -158,7 +208,8 @@ class _Update:
                 changed = replace(changed, on_demand=None)
         if action is not None:
             changed = self._updated_index(changed, action)
-        if changed is not index and index.status == "ACTIVE":
+        only_warmed = changed == replace(index, warm=changed.warm)
+        if index.status == "ACTIVE" and not only_warmed:
             changed = replace(changed, status="UPDATING")
         return changed
 
@@ -170,6 +221,12 @@ class _Update:
         )
         if action.provisioned_throughput is None:
             return changed
+        if self.billing != self.table.billing:
+            given = action.provisioned_throughput
+            units = replace(
+                index.throughput, read_units=given.read_capacity_units, write_units=given.write_capacity_units
+            )
+            return replace(changed, throughput=units)
         throughput, following = self._throughput_change(index.throughput, throughput_of(action.provisioned_throughput))
         return replace(changed, throughput=throughput, next_throughput=following)
 
@@ -180,7 +237,7 @@ class _Update:
         if request.table_class is not None and request.table_class != (table.table_class or "STANDARD"):
             table = replace(table, table_class=request.table_class, table_class_changed=self.now)
         if request.sse_specification is not None:
-            table = replace(table, sse=sse_description(self.ctx, request.sse_specification))
+            table = replace(table, sse=sse_description(self.ctx.catalog, request.sse_specification))
         stream = request.stream_specification
         if stream is not None and stream.stream_enabled:
             table = replace(table, stream=msgspec.to_builtins(stream), stream_label=stream_label(self.now))
