@@ -1,7 +1,7 @@
 """From text to tree: one parser for conditions, updates and projections.
 
 Theory of operation. The parsing methods are generators: where a grammar would call a rule, they yield it, and
-`_run` keeps the stack. So nesting costs no Python stack, and 4,096 opening parentheses get a syntax error
+`run_rule` keeps the stack. So nesting costs no Python stack, and 4,096 opening parentheses get a syntax error
 rather than a RecursionError. The parser refuses by syntax only; what else it notices (redundant parentheses,
 the number of operators) it notes for the checks, which the service makes once the whole text has been parsed.
 
@@ -42,7 +42,7 @@ CONDITION_KEYWORDS = frozenset(["AND", "OR", "NOT", "BETWEEN", "IN"])
 SECTIONS = frozenset(["SET", "REMOVE", "ADD", "DELETE"])
 
 
-def _run(rule: Rule[T]) -> T:
+def run_rule(rule: Rule[T]) -> T:
     """Runs a rule and all it yields, on a stack of its own."""
     stack: list[Rule[Any]] = [rule]
     result: Any = None
@@ -69,7 +69,7 @@ class Parser:
     # The three languages.
 
     def condition(self) -> Condition:
-        root = _run(self._or(operand_allowed=False))
+        root = run_rule(self._or(operand_allowed=False))
         self._expect_end()
         return cast(Condition, root)
 
@@ -256,7 +256,7 @@ class Parser:
             return Action(section, path, None)
         if section == "SET":
             self._expect("=")
-            return Action(section, path, _run(self._set_value()))
+            return Action(section, path, run_rule(self._set_value()))
         token = self._token
         if token.kind != "placeholder":
             raise self._error()
