@@ -26,7 +26,8 @@ class MakeTable(Protocol):
 def table_request(
     key: str, name: str, globally: Mapping[str, IndexSpec], locally: Mapping[str, IndexSpec], more: dict[str, Any]
 ) -> dict[str, Any]:
-    """CreateTable's parameters. All keys are written as `"pk:S"` or `"pk:S sk:N"`, those of local indexes too."""
+    """CreateTable's parameters. All keys are written as `"pk:S"` or `"pk:S sk:N"`, those of local indexes too; keys of
+    more attributes have a bar between HASH and RANGE: `"country:S city:S | street:S number:N"`."""
     types: dict[str, str] = {}
     request = {"TableName": name, "BillingMode": "PAY_PER_REQUEST", "KeySchema": _key_schema(key, types), **more}
     for member, indexes in (("GlobalSecondaryIndexes", globally), ("LocalSecondaryIndexes", locally)):
@@ -42,12 +43,15 @@ def table_request(
 
 
 def _key_schema(key: str, types: dict[str, str]) -> list[dict[str, str]]:
-    attributes = [part.split(":") for part in key.split()]
-    types.update((attribute, kind) for attribute, kind in attributes)
-    return [
-        {"AttributeName": attribute, "KeyType": key_type}
-        for (attribute, _), key_type in zip(attributes, ("HASH", "RANGE"), strict=False)
-    ]
+    hash_part, bar, range_part = key.partition("|")
+    if not bar:
+        hash_part, _, range_part = key.partition(" ")
+    schema = []
+    for key_type, part in (("HASH", hash_part), ("RANGE", range_part)):
+        for attribute, _, kind in (attribute.partition(":") for attribute in part.split()):
+            types[attribute] = kind
+            schema.append({"AttributeName": attribute, "KeyType": key_type})
+    return schema
 
 
 def _projection(projected: str | list[str]) -> dict[str, Any]:
