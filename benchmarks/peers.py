@@ -152,7 +152,11 @@ class Server:
         self.data.mkdir(exist_ok=True)
         self.port = free_port()
         self._log = Path(self._home.name) / "log"
-        command = peer.make_command(self.port, self.data)
+        try:
+            command = peer.make_command(self.port, self.data)
+        except PeerMissingError:
+            self._home.cleanup()
+            raise
         self.started = time.perf_counter()
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(

@@ -17,13 +17,14 @@ INK = "#7d8590"
 GRID_OPACITY = 0.3
 COLOURS = {
     "torusdb": "#e5534b",
+    "torusdb-relaxed": "#d6619c",
     "dynalite": "#d08b2c",
     "dynoxide": "#3b8eea",
     "dynamodb-local": "#3fa266",
     "moto": "#a371d8",
 }
 """Of a middle brightness, so that they show on black and on white."""
-MEMORY_OPACITY = 0.5
+MEMORY_OPACITY = 0.6
 
 WIDTH = 860
 NAMES_WIDTH = 150
@@ -36,7 +37,7 @@ PANEL_HEIGHT = 260
 
 
 def product_of(peer: str) -> str:
-    return peer.removesuffix("-memory").removesuffix("-relaxed")
+    return peer.removesuffix("-memory")
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class LogScale:
     def ticks(self) -> list[float]:
         """1, 2 and 5 times powers of ten; powers alone where those would be many."""
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        steps = (1, 2, 5) if last - first <= 2 else (1,)
+        steps = (1, 2, 5) if self.high <= 100 * self.low else (1,)
         found = [step * 10.0**power for power in range(first, last + 1) for step in steps]
         return [tick for tick in found if self.low * 0.999 <= tick <= self.high * 1.001]
 
@@ -209,7 +210,8 @@ def growth_plot(rates: dict[str, dict[str, list[tuple[int, float]]]]) -> str:
 
 def _panel(lines: dict[str, list[tuple[int, float]]], left: float, right: float, top: float) -> list[str]:
     points = [point for line in lines.values() for point in line]
-    across = LogScale(*nice_range(items for items, _ in points), left, right)
+    least, most = min(points)[0], max(points)[0]
+    across = LogScale(least, max(most, 2 * least), left, right)
     upwards = LogScale(*nice_range(rate for _, rate in points), top + PANEL_HEIGHT, top)
     parts = []
     for tick in upwards.ticks():

@@ -83,11 +83,13 @@ def _ratio_notes(results: Results) -> str:
         if figure.peer == peer.name and peer.name not in LIKE_OF.values()
         if (rounds := results.ratios(peer, figure.workload, figure.size, figure.driver))
     ]
-    spread = f" From the lowest round to the highest they spread by {statistics.median(spreads):.0%} (median)."
-    return (
+    text = (
         "Above 1 TorusDB is faster. Peers on disk are held against `torusdb`, which syncs every answered write; peers "
-        f"in memory against `torusdb-memory`.{spread if spreads and results.rounds > 1 else ''}"
+        "in memory against `torusdb-memory`."
     )
+    if results.rounds > 1 and spreads:
+        text += f" From the lowest round to the highest they spread by {statistics.median(spreads):.0%} (median)."
+    return text
 
 
 def _per_load(results: Results, render: Callable[[Results, str, str], str]) -> list[str]:
