@@ -12,11 +12,10 @@ from typing import Any, TypeAlias
 from torusdb.api import requests
 from torusdb.errors import ValidationException
 from torusdb.expressions import KeyMatch, require_scalar_keys
-from torusdb.model.attributes import AttributeValue, Item
+from torusdb.model.attributes import Item
 from torusdb.model.keys import (
     KeyAttribute,
     after_prefix,
-    encode_key_beginning,
     encode_key_value,
     segment_bounds,
     space_bounds,
@@ -25,13 +24,13 @@ from torusdb.model.schema import BASE_INDEX_ID, Index, Table
 from torusdb.operations import parameters
 from torusdb.operations.answers import answer, items_json
 from torusdb.operations.context import Context
+from torusdb.operations.key_bounds import Bounds, entry_key, keys_of, partition_beginning, range_bounds
 from torusdb.operations.key_checks import INVALID, KEY_MISMATCH, check_key, check_key_value
 from torusdb.operations.parameters import STARTING_KEY_INVALID, ReadParameters
 from torusdb.operations.reading import Plan, read
 from torusdb.storage.commands import Command, Operation
 
 ReadRequest: TypeAlias = requests.QueryRequest | requests.ScanRequest
-Bounds: TypeAlias = tuple[bytes, bytes]
 
 
 def query(ctx: Context, request: requests.QueryRequest) -> Operation:
@@ -44,7 +43,7 @@ def query(ctx: Context, request: requests.QueryRequest) -> Operation:
     index = _index(table, request)
     if request.exclusive_start_key is not None:
         _check_start_of_query(table, index, request.exclusive_start_key)
-    hash_keys, range_keys = _keys(table, index)
+    hash_keys, range_keys = keys_of(table, index)
     match = asked.key_condition.match(hash_keys, range_keys)
     _check_key_values(match, hash_keys, range_keys)
     bounds = _key_bounds(table, index, match)
@@ -66,7 +65,7 @@ def scan(ctx: Context, request: requests.ScanRequest) -> Operation:
     start, stop = _segment(table, index, request)
     if request.exclusive_start_key is not None:
         _check_start_of_scan(table, index, request.exclusive_start_key)
-        after = _entry_key(table, index, request.exclusive_start_key)
+        after = entry_key(table, index, request.exclusive_start_key)
         if not start <= after < stop:
             raise ValidationException(
                 f"{STARTING_KEY_INVALID}: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct "
@@ -119,19 +118,6 @@ def _index(table: Table, request: ReadRequest) -> Index | None:
     if index.status == "CREATING":
         raise ValidationException(f"Cannot read from backfilling global secondary index: {index.name}")
     return index
-
-
-def _keys(table: Table, index: Index | None) -> tuple[list[KeyAttribute], list[KeyAttribute]]:
-    if index is not None:
-        return index.hash_keys, index.range_keys
-    return [table.hash_key], [] if table.range_key is None else [table.range_key]
-
-
-def _entry_key(table: Table, index: Index | None, item: Item) -> bytes:
-    """The storage key behind which a page starts, of a key that has been checked."""
-    key = table.key_of(item) if index is None else table.entry_key(index, item)
-    assert key is not None
-    return key
 
 
 def _plan(table: Table, index: Index | None, request: ReadRequest, asked: ReadParameters, bounds: Bounds) -> Plan:
@@ -199,36 +185,14 @@ def _check_key_values(match: KeyMatch, hash_keys: list[KeyAttribute], range_keys
 
 def _key_bounds(table: Table, index: Index | None, match: KeyMatch) -> Bounds:
     """The bounds that the conditions on partition key and sort key leave."""
-    hash_keys, range_keys = _keys(table, index)
-    values = [value[key.type] for key, value in zip(hash_keys, match.hash_values, strict=True)]
-    beginning = table.partition_prefix(values[0]) if index is None else table.index_partition_prefix(index, values)
+    _, range_keys = keys_of(table, index)
+    beginning = partition_beginning(table, index, list(match.hash_values))
     for key, value in zip(range_keys, match.range_values, strict=False):
         beginning += encode_key_value(key.type, value[key.type])
     if match.last is None:
         return beginning, after_prefix(beginning)
     assert match.last_attribute is not None
-    return _range_bounds(beginning, match.last_attribute, match.last.operator, match.last.operands)
-
-
-def _range_bounds(beginning: bytes, key: KeyAttribute, operator: str, operands: tuple[AttributeValue, ...]) -> Bounds:
-    end = after_prefix(beginning)
-    first = operands[0][key.type]
-    if operator == "BEGINS_WITH":
-        assert key.type != "N"
-        start = beginning + encode_key_beginning(key.type, first)
-        return start, after_prefix(start)
-    at = beginning + encode_key_value(key.type, first)
-    match operator:
-        case "LT":
-            return beginning, at
-        case "LE":
-            return beginning, after_prefix(at)
-        case "GT":
-            return after_prefix(at), end
-        case "GE":
-            return at, end
-    assert operator == "BETWEEN"
-    return at, after_prefix(beginning + encode_key_value(key.type, operands[1][key.type]))
+    return range_bounds(beginning, match.last_attribute, match.last.operator, match.last.operands)
 
 
 def _segment(table: Table, index: Index | None, request: requests.ScanRequest) -> Bounds:
@@ -263,7 +227,7 @@ def _check_start_count(table: Table, index: Index | None, key: Item, message: st
 
 
 def _check_start_attributes(table: Table, index: Index | None, key: Item) -> None:
-    hash_keys, range_keys = _keys(table, index)
+    hash_keys, range_keys = keys_of(table, index)
     for attribute in (*hash_keys, *range_keys):
         value = key.get(attribute.name)
         if value is None:
@@ -284,10 +248,10 @@ def _start_query(
     """The bounds from the start key on. Its sort key is held against the condition first, wherever its partition."""
     key = request.exclusive_start_key
     assert key is not None
-    hash_keys, _ = _keys(table, index)
+    hash_keys, _ = keys_of(table, index)
     start, stop = bounds
-    after = _entry_key(table, index, key)
-    in_partition = _entry_key(
+    after = entry_key(table, index, key)
+    in_partition = entry_key(
         table, index, {**key, **{attribute.name: v for attribute, v in zip(hash_keys, match.hash_values, strict=True)}}
     )
     if not start <= in_partition < stop:
