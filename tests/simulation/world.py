@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from tests.simulation.reference import Reference
-from tests.simulation.requests import Wish, WishMaker
+from tests.simulation.requests import Wish, WishMaker, swarm
 from tests.storage.consistency import check_nothing_else, check_table, items_of
 from tests.storage.model_engine import ModelEngine, State
 from torusdb.api.answers import decode_answer
@@ -139,7 +139,7 @@ class World:
     # Steps
 
     def run(self, steps: int) -> None:
-        events: list[tuple[Callable[[], None], int]] = [
+        events: list[tuple[Callable[[], None], float]] = [
             (self._begin_operation, 40),
             (self._go_on, 40),
             (self._step_job, 25),
@@ -147,10 +147,10 @@ class World:
             (self._close_group, 8),
             (self._fail_group, 3),
             (self._refuse_commit, 2),
-            (self._crash, 1),
+            (self._crash, 2),
             (self._pass_time, 4),
         ]
-        for event in self.random.choices(*zip(*events, strict=True), k=steps):
+        for event in swarm(self.random, events).draw(steps):
             event()
             self.check()
 
@@ -172,9 +172,10 @@ class World:
         if ready:
             client = self.random.choice(ready)
             self._clients.remove(client)
-            if isinstance(client.state, Paused):
+            paused = client.state
+            if isinstance(paused, Paused):
                 self._note(f"go on {client.wish}")
-                self._take(client, lambda: client.state.resume(ranges_max=1))
+                self._take(client, lambda: paused.resume(ranges_max=1))
             else:
                 self._answer(client)
 
@@ -199,7 +200,7 @@ class World:
         if failed or outcome.error is not None:
             return
         assert outcome.body is not None
-        client.wish.check_answer(decode_answer(outcome.body), self.reference, client.begun_at)
+        client.wish.check_answer(decode_answer(outcome.body), self.reference, client.begun_at, self.context.catalog)
         if client.wish.increments is not None:
             self._increments_acknowledged[client.wish.increments] += 1
 
