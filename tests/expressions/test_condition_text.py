@@ -3,7 +3,7 @@
 import pytest
 
 from torusdb.errors import RequestFault, ValidationException
-from torusdb.expressions import Placeholders, condition, projection, update
+from torusdb.expressions import Placeholders, condition
 from torusdb.expressions.reserved import RESERVED_WORDS
 
 TOO_MANY_OPERATORS = "The expression contains too many operators; operator count: 301"
@@ -180,58 +180,3 @@ def test_accepted(text):
 def test_reserved_words():
     assert len(RESERVED_WORDS) == 573
     assert {"ABORT", "ZONE", "FLATTERN", "TTL"} <= RESERVED_WORDS
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "The expression can not be empty;"),
-        ("a, !!!", 'Syntax error; token: "!", near: ", !!"'),
-        ("a,", 'Syntax error; token: "<EOF>", near: ","'),
-        ("a b", 'Syntax error; token: "b", near: "a b"'),
-        ("(a)", 'Syntax error; token: "(", near: "(a"'),
-        (":a", 'Syntax error; token: ":a", near: ":a"'),
-        ("a, and", "Attribute name is a reserved keyword; reserved keyword: and"),
-        (".".join("a" * 33), "The document path has too many nesting elements; nesting elements: 33"),
-    ],
-)
-def test_projections(text, reason):
-    with pytest.raises(ValidationException) as caught:
-        projection(text, Placeholders())
-    assert caught.value.message == f"Invalid ProjectionExpression: {reason}"
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "The expression can not be empty;"),
-        ("INVALID SYNTAX HERE", 'Syntax error; token: "INVALID", near: "INVALID SYNTAX"'),
-        ("ADD hits : incr", 'Syntax error; token: ":", near: "hits : incr"'),
-        ("SET", 'Syntax error; token: "<EOF>", near: "SET"'),
-        ("SET a", 'Syntax error; token: "<EOF>", near: "a"'),
-        ("SET a = :v,", 'Syntax error; token: "<EOF>", near: ","'),
-        ("SET a = :v, updated at = :w", 'Syntax error; token: "at", near: "updated at ="'),
-        ("SET a = :a + :b + :c", 'Syntax error; token: "+", near: ":b + :c"'),
-        ("SET a = :t undefined SET b = :v", 'Syntax error; token: "undefined", near: ":t undefined SET"'),
-        ("SET add = :v", 'Syntax error; token: "add", near: "SET add ="'),
-        ("SET (a) = :v", 'Syntax error; token: "(", near: "SET (a"'),
-        ("REMOVE a = :v", 'Syntax error; token: "=", near: "a = :v"'),
-        ("ADD a b", 'Syntax error; token: "b", near: "a b"'),
-        ("ADD a (:v)", 'Syntax error; token: "(", near: "a (:v"'),
-        ("SET a = " + "(" * 4000, 'Syntax error; token: "<EOF>", near: "("'),
-        ("SET abort = nope(:v) SET b = :v", "Attribute name is a reserved keyword; reserved keyword: abort"),
-        ("SET and = :v", "Attribute name is a reserved keyword; reserved keyword: and"),
-        ("SET a = nope(:v) SET b = :v", "Invalid function name; function: nope"),
-        ("SET a = size(b)", "Invalid function name; function: size"),
-        ("SET a = :v SET b = #n", 'The "SET" section can only be used once in an update expression;'),
-        ("add a :v remove b ADD c :v", 'The "ADD" section can only be used once in an update expression;'),
-        (
-            "SET " + ",".join(f"a{i}=:v+:v" for i in range(301)),
-            TOO_MANY_OPERATORS,
-        ),
-    ],
-)
-def test_updates(text, reason):
-    with pytest.raises(ValidationException) as caught:
-        update(text, Placeholders())
-    assert caught.value.message == f"Invalid UpdateExpression: {reason}"
