@@ -31,6 +31,7 @@ MODELS = {
 BUILT = [
     *["CreateTable", "DescribeTable", "UpdateTable", "DeleteTable", "ListTables"],
     *["PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan", "BatchGetItem", "BatchWriteItem"],
+    *["ExecuteStatement", "BatchExecuteStatement"],
     *["DescribeLimits", "DescribeEndpoints"],
 ]
 """Operations that get a request type. The others are known by name only, and are answered as unknown."""

@@ -92,6 +92,10 @@ class ConditionalCheckFailedException(ServiceError):
     pass
 
 
+class DuplicateItemException(ServiceError):
+    pass
+
+
 class ItemCollectionSizeLimitExceededException(ServiceError):
     pass
 

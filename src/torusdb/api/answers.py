@@ -34,12 +34,34 @@ def _collection_metrics(raw: msgspec.Raw) -> Any:
 
 
 _item = _typed(dict[str, WireValue])
+_items_by_table = _typed(dict[str, list[dict[str, WireValue]]])
+
+
+class _StatementError(msgspec.Struct, rename="pascal", omit_defaults=True):
+    code: str
+    message: str | None = None
+
+
+class _StatementResponse(msgspec.Struct, rename="pascal", omit_defaults=True):
+    error: _StatementError | None = None
+    table_name: str | None = None
+    item: dict[str, WireValue] | None = None
+
+
+_statement_responses = _typed(list[_StatementResponse])
+
+
+def _responses(raw: msgspec.Raw) -> Any:
+    """Of keys by table, or of statements in their order."""
+    return (_statement_responses if bytes(raw).startswith(b"[") else _items_by_table)(raw)
+
+
 _DECODERS: dict[str, Callable[[msgspec.Raw], Any]] = {
     "Attributes": _item,
     "Item": _item,
     "Items": _typed(list[dict[str, WireValue]]),
     "LastEvaluatedKey": _item,
-    "Responses": _typed(dict[str, list[dict[str, WireValue]]]),
+    "Responses": _responses,
     "UnprocessedItems": _typed(dict[str, list[WriteRequest]]),
     "UnprocessedKeys": _typed(dict[str, KeysAndAttributes]),
     "ItemCollectionMetrics": _collection_metrics,

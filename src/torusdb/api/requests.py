@@ -446,6 +446,28 @@ class BatchWriteItemRequest(Request, kw_only=True):
     return_item_collection_metrics: Literal["SIZE", "NONE"] | None = None
 
 
+class ExecuteStatementRequest(Request, kw_only=True):
+    statement: Annotated[str, msgspec.Meta(min_length=1, max_length=8192)]
+    parameters: Annotated[list[WireValue], msgspec.Meta(min_length=1)] | None = None
+    consistent_read: bool | None = None
+    next_token: Annotated[str, msgspec.Meta(min_length=1, max_length=32768)] | None = None
+    return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=2147483647)] | None = None
+    return_values_on_condition_check_failure: Literal["ALL_OLD", "NONE"] | None = None
+
+
+class BatchStatementRequest(Request, kw_only=True):
+    statement: Annotated[str, msgspec.Meta(min_length=1, max_length=8192)]
+    parameters: Annotated[list[WireValue], msgspec.Meta(min_length=1)] | None = None
+    consistent_read: bool | None = None
+    return_values_on_condition_check_failure: Literal["ALL_OLD", "NONE"] | None = None
+
+
+class BatchExecuteStatementRequest(Request, kw_only=True):
+    statements: Annotated[list[BatchStatementRequest], msgspec.Meta(min_length=1, max_length=25)]
+    return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
+
+
 class DescribeLimitsRequest(Request, kw_only=True):
     pass
 
@@ -468,6 +490,8 @@ REQUESTS: dict[str, type[Request]] = {
     "Scan": ScanRequest,
     "BatchGetItem": BatchGetItemRequest,
     "BatchWriteItem": BatchWriteItemRequest,
+    "ExecuteStatement": ExecuteStatementRequest,
+    "BatchExecuteStatement": BatchExecuteStatementRequest,
     "DescribeLimits": DescribeLimitsRequest,
     "DescribeEndpoints": DescribeEndpointsRequest,
 }

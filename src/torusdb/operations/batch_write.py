@@ -14,17 +14,11 @@ from torusdb.model.schema import Table
 from torusdb.model.values import normalise_item
 from torusdb.operations.answers import answer
 from torusdb.operations.capacity import reports
-from torusdb.operations.changes import Change, change
+from torusdb.operations.changes import change
 from torusdb.operations.context import Context
 from torusdb.operations.key_checks import check_batch_item_keys, check_key
-from torusdb.operations.writes import (
-    check_collections,
-    check_size,
-    collection_metrics,
-    consumed_by,
-    count_unfilled,
-)
-from torusdb.storage.commands import Command, Commit, Get, Operation
+from torusdb.operations.writes import check_size, collection_metrics, commit_all, consumed_by
+from torusdb.storage.commands import Command, Get, Operation
 
 BATCH_WRITES_MAX = 25
 
@@ -52,7 +46,7 @@ def batch_write_item(ctx: Context, request: requests.BatchWriteItemRequest) -> O
         change(write.table, write.key, record, write.item, write.size, stamp_ms)
         for write, record in zip(writes, records, strict=True)
     ]
-    yield from _commit([one for one in changes if one is not None])
+    yield from commit_all([one for one in changes if one is not None])
 
     consumed = [
         (name, consumed_by(table, [c for w, c in zip(writes, changes, strict=True) if w.name == name]))
@@ -117,18 +111,6 @@ def _write(name: str, table: Table, member: requests.WriteRequest, size: int) ->
     key: Item = member.delete_request.key
     check_key(table, key)
     return _Write(name, table, table.key_of(key), key, None, 0)
-
-
-def _commit(changes: list[Change]) -> Generator[Command, Any, None]:
-    if not changes:
-        return
-    yield from check_collections(changes)
-    yield from count_unfilled(changes)
-    yield Commit(
-        [put for one in changes for put in one.puts],
-        [key for one in changes for key in one.deletes],
-        [tally for one in changes for tally in one.tallies],
-    )
 
 
 def _metrics(writes: list[_Write]) -> Generator[Command, Any, dict[str, Any]]:

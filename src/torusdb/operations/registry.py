@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from torusdb.operations import batch_write, get_item, query, tables, update_table, writes
+from torusdb.operations import batch_write, get_item, partiql, partiql_batch, query, tables, update_table, writes
 from torusdb.operations.context import Context
 from torusdb.storage.commands import Operation
 
 Begin: TypeAlias = Callable[[Context, Any], Operation]
 
 OPERATIONS: dict[str, Begin] = {
+    "BatchExecuteStatement": partiql_batch.batch_execute_statement,
     "BatchGetItem": get_item.batch_get_item,
     "BatchWriteItem": batch_write.batch_write_item,
     "CreateTable": tables.create_table,
@@ -20,6 +21,7 @@ OPERATIONS: dict[str, Begin] = {
     "DescribeEndpoints": tables.describe_endpoints,
     "DescribeLimits": tables.describe_limits,
     "DescribeTable": tables.describe_table,
+    "ExecuteStatement": partiql.execute_statement,
     "GetItem": get_item.get_item,
     "ListTables": tables.list_tables,
     "PutItem": writes.put_item,

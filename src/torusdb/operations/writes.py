@@ -35,7 +35,7 @@ from torusdb.operations.key_checks import (
     check_updated_index_keys,
 )
 from torusdb.operations.parameters import ItemChange
-from torusdb.storage.commands import Command, Get, Operation, Tally
+from torusdb.storage.commands import Command, Commit, Get, Operation, Tally
 
 GIB = 1024**3
 
@@ -130,6 +130,19 @@ def commit(table: Table, change_: Change | None) -> Generator[Command, Any, None
     if change_.unsure:
         yield from count_unfilled([change_])
     yield change_.commit()
+
+
+def commit_all(changes: list[Change]) -> Generator[Command, Any, None]:
+    """Lands changes of different items together."""
+    if not changes:
+        return
+    yield from check_collections(changes)
+    yield from count_unfilled(changes)
+    yield Commit(
+        [put for one in changes for put in one.puts],
+        [key for one in changes for key in one.deletes],
+        [tally for one in changes for tally in one.tallies],
+    )
 
 
 def check_collections(changes: list[Change]) -> Generator[Command, Any, None]:
