@@ -113,13 +113,6 @@ def _place_binary(value: bytes) -> bytes:
     return _hash(value) + _encode_binary(value)
 
 
-_HASHED: dict[KeyType, Callable[[Any], bytes]] = {
-    "S": str.encode,
-    "N": lambda value: hash_bytes(sortable(value)),
-    "B": bytes,
-}
-"""What the service takes the hash of."""
-
 _PLACERS: dict[KeyType, Callable[[Any], bytes]] = {
     "S": _place_string,
     "N": _place_number,
@@ -186,11 +179,26 @@ def index_entry_key(
         return None
     parts = [partition_key_prefix(prefix, hash_keys, hash_values)]
     parts += (_ENCODERS[key.type](value) for key, value in zip(range_keys, range_values, strict=True))
-    base_values = [item[key.name][key.type] for key in base_keys]
-    # The service's order among equal index keys, as far as peers have found it out: the hash of the whole key.
-    parts.append(_hash(b"".join(_HASHED[key.type](value) for key, value in zip(base_keys, base_values, strict=True))))
-    parts += (_ENCODERS[key.type](value) for key, value in zip(base_keys, base_values, strict=True))
+    parts.append(_identity(item, base_keys))
     return b"".join(parts)
+
+
+def _identity(item: Item, base_keys: Sequence[KeyAttribute]) -> bytes:
+    """The base table's key behind its hash, which is the service's order among equal index keys as far as peers have
+    found it out."""
+    hashed, encoded = b"", b""
+    for key in base_keys:
+        value = item[key.name][key.type]
+        sorted_as = _ENCODERS[key.type](value)
+        encoded += sorted_as
+        match key.type:
+            case "S":
+                hashed += value.encode()
+            case "N":
+                hashed += hash_bytes(sorted_as)
+            case "B":
+                hashed += value
+    return _hash(hashed) + encoded
 
 
 def _values_of(item: Item, keys: Iterable[KeyAttribute]) -> list[Any] | None:
