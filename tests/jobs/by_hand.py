@@ -3,6 +3,7 @@ says so. Every interleaving of steps and requests can be had, and each runs the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -139,3 +140,10 @@ class ByHand:
     def _new_uuid(self) -> str:
         self._ids += 1
         return f"00000000-0000-4000-8000-{self._ids:012}"
+
+
+@pytest.fixture
+def hand() -> Iterator[ByHand]:
+    database = ByHand()
+    yield database
+    database.close()

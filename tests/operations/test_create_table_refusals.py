@@ -271,7 +271,7 @@ def test_an_index_of_a_provisioned_table_needs_a_throughput(refuse: Refuse) -> N
 def test_a_projection_names_attributes_if_and_only_if_it_includes_some(
     refuse: Refuse, kind: str, projection: Params, message: str
 ) -> None:
-    params = request("a:S b:S", **{kind: [index("a HASH", "b RANGE", Projection=projection)]})
+    params = request("a:S b:S") | {kind: [index("a HASH", "b RANGE", Projection=projection)]}
     assert refuse(params) == INVALID + message
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from torusdb.errors import ResourceNotFoundException
+from torusdb.errors import ResourceNotFoundException, ValidationException
 from torusdb.model import keys
 from torusdb.model.schema import Table
 from torusdb.storage.commands import Command, Page, Range
@@ -84,9 +84,11 @@ class Catalog:
         return self._tables.get(name_or_arn.removeprefix(self._arn_prefix))
 
     def described_table(self, name_or_arn: str) -> Table:
-        """For operations on tables, whose refusal names the table."""
+        """For operations on tables, whose refusal names the table, and an ARN of another region (measured)."""
         table = self.find(name_or_arn)
         if table is None:
+            if name_or_arn.startswith("arn:") and name_or_arn.split(":")[3] != self.region:
+                raise ValidationException(f"1 validation error detected: Invalid AWS region in '{name_or_arn}'")
             name = name_or_arn.rpartition("/")[2]
             raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found")
         return table
