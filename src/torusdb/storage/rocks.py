@@ -101,7 +101,8 @@ def close_quietly(db: Rdict) -> None:
     try:
         db.close()
     except Exception as error:
-        _log.warning("RocksDB was closed with an error: %s", error)
+        if "SyncWAL() is not supported" not in str(error):  # in memory, where there is nothing to sync
+            _log.warning("RocksDB was closed with an error: %s", error)
 
 
 def opening_failed(directory: Path, error: Exception) -> StorageError:
