@@ -66,5 +66,11 @@ class Client:
         name: str = msgspec.json.decode(body)["__type"]
         return name.rpartition("#")[2]
 
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         self._connection.close()

@@ -53,22 +53,24 @@ def watch(peer: Peer) -> Durability:
 
 def _survives_kill(peer: Peer, data: Path) -> bool:
     dataset = Dataset("kept", WRITES, SMALL_BYTES)
-    with Server(peer, data) as server:
-        client = Client(server.port)
+    with Server(peer, data) as server, Client(server.port) as client:
         create_table(client, dataset)
         _put(client, dataset)
         server.kill()
-    with Server(peer, data) as server:
+    with Server(peer, data) as server, Client(server.port) as client:
         try:
-            return bool(Client(server.port).call("Scan", {"TableName": "kept"})["Count"] == WRITES)
+            return bool(client.call("Scan", {"TableName": "kept"})["Count"] == WRITES)
         except WrongAnswerError:
             return False
 
 
 def _syncs_per_write(peer: Peer) -> float | None:
     dataset = Dataset("synced", WRITES, SMALL_BYTES)
-    with Server(peer) as server, tempfile.TemporaryDirectory(prefix="torusdb-benchmarks-strace-") as home:
-        client = Client(server.port)
+    with (
+        Server(peer) as server,
+        Client(server.port) as client,
+        tempfile.TemporaryDirectory(prefix="torusdb-benchmarks-strace-") as home,
+    ):
         create_table(client, dataset)
         server.wait_until_quiet()
         trace = Path(home) / "trace"

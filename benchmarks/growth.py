@@ -35,7 +35,8 @@ def measure_growth(peer: Peer, plan: GrowthPlan, say: Callable[[str], None]) -> 
     grown: list[Growth] = []
     try:
         with Server(peer) as server:
-            create_table(Client(server.port), Dataset("growth", 0, SMALL_BYTES))
+            with Client(server.port) as client:
+                create_table(client, Dataset("growth", 0, SMALL_BYTES))
             loaded = 0
             for size in plan.sizes:
                 say(f"{peer.name}: {size:,} items")

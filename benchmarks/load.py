@@ -143,7 +143,8 @@ def time_boto3(port: int, workload: Workload, bodies: list[Body], seconds: float
 
     salt = secrets.token_hex(FRESH_SALT_CHARACTERS // 2)
     requests = _boto3_requests(workload, bodies, salt)
-    call = getattr(boto3_client(port), _snake_case(workload.operation))
+    client = boto3_client(port)
+    call = getattr(client, _snake_case(workload.operation))
     latencies: list[float] = []
     try:
         call(**next(requests))
@@ -156,6 +157,8 @@ def time_boto3(port: int, workload: Workload, bodies: list[Body], seconds: float
             _require_items(workload, answer)
     except (BotoCoreError, ClientError) as error:
         raise RefusedError(str(error)) from error
+    finally:
+        client.close()
     latencies.sort()
     return Rate(
         len(latencies) / (before - started),

@@ -52,19 +52,17 @@ def load_items(
     written = itertools.count()
 
     def load() -> None:
-        client = Client(port)
         try:
-            while not failures and (deadline is None or time.perf_counter() < deadline):
-                with lock:
-                    body = next(bodies, None)
-                if body is None:
-                    return
-                _write_whole_batch(client, body)
-                next(written)
+            with Client(port) as client:
+                while not failures and (deadline is None or time.perf_counter() < deadline):
+                    with lock:
+                        body = next(bodies, None)
+                    if body is None:
+                        return
+                    _write_whole_batch(client, body)
+                    next(written)
         except Exception as error:
             failures.append(error)
-        finally:
-            client.close()
 
     threads = [threading.Thread(target=load) for _ in range(LOADERS)]
     for thread in threads:

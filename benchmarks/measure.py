@@ -104,7 +104,7 @@ class Measurement:
 
     def _load(self, stack: ExitStack, peer: Peer, facts: PeerFacts) -> Running:
         server = stack.enter_context(Server(peer))
-        running = Running(server, Client(server.port), facts)
+        running = Running(server, stack.enter_context(Client(server.port)), facts)
         for dataset in self.plan.datasets:
             create_table(running.client, dataset)
             load_items(server.port, dataset, 0, dataset.items)
