@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.storage.model_engine import ModelEngine
 from torusdb.storage.embedded import EmbeddedEngine
+from torusdb.storage.failures import StorageFailed
 from torusdb.storage.tickets import Ticket
 
 KINDS = ("memory", "disk fsync", "disk relaxed", "model", "model staging")
@@ -15,17 +16,21 @@ WAIT_SECONDS_MAX = 30
 
 
 class FsyncGate:
-    """While it is closed, a group in flight stays between its write and its fsync."""
+    """While it is closed, a group in flight stays between its write and its fsync. With `failure`, every fsync fails
+    with it, though the group has been written."""
 
     def __init__(self, engine: EmbeddedEngine) -> None:
         self._open = threading.Event()
         self._open.set()
         self._reached = threading.Event()
+        self.failure: StorageFailed | None = None
         fsync = engine._sync
 
         def gated() -> None:
             self._reached.set()
             assert self._open.wait(WAIT_SECONDS_MAX)
+            if self.failure is not None:
+                raise self.failure
             fsync()
 
         engine._sync = gated  # type: ignore[method-assign]

@@ -21,7 +21,8 @@ committer, turns groups into durable data, one at a time:
   atomic as the records it counts, and a thousand additions are one put.
 
 A group that fails takes the open one with it, which was staged on top of it. Reads go on through the cursor.
-RocksDB refuses further writes after a failed one, so the next group first opens RocksDB again. As an fsync
+RocksDB refuses further writes after a failed one, so the next group first opens RocksDB again; if that fails too,
+whoever reads or writes next tries again. As an fsync
 that failed may have written all the same, reopening may bring the failed group back: the values it replaced are
 put back before anything else is written. (A crash in between leaves the group as a whole or not at all; its
 operations were answered with an error that leaves this open, as an InternalServerError of the service does.)
@@ -125,6 +126,10 @@ class EmbeddedEngine:
         self._frozen: RdictIter | None = None
         self._replaced: dict[bytes, bytes | None] | None = None
         """After a failed write, until RocksDB is open again: the values to put back."""
+        self._broken = False
+        """RocksDB could not be opened again so far: whoever needs it tries."""
+        self._stale = False
+        """Somebody's copies could not be read again so far."""
         self._work: SimpleQueue[_Group | None] = SimpleQueue()
         self._committer: threading.Thread | None = None
         if not self._inline:
@@ -157,14 +162,16 @@ class EmbeddedEngine:
         with self.lock:
             self._frozen = None
             # RocksDB empties its memory to disk to open faster next time; what is acknowledged is in its log.
-            close_quietly(self._db)
+            if not self._broken:
+                close_quietly(self._db)
+            self._broken = False
             if self._directory is not None:
                 self._directory.release()
 
     # Reading
 
     def get(self, keys: list[bytes]) -> list[bytes | None]:
-        if self._hidden:
+        if self._hidden or self._broken:
             return [self._durable(key) for key in keys]
         get = self._db.get
         try:
@@ -195,6 +202,8 @@ class EmbeddedEngine:
         return records, self._open.ticket if self._open.queued else self._flying.ticket
 
     def _durable(self, key: bytes) -> bytes | None:
+        if self._broken:
+            self._recover()
         try:
             if self._frozen is not None and key in self._hidden:
                 return read_one(self._frozen, key)
@@ -207,6 +216,8 @@ class EmbeddedEngine:
         start, stop = query.start, query.stop
         if start >= stop:
             return Page([], False)
+        if self._broken:
+            self._recover()
         try:
             if self._frozen is not None and self._hides_any(start, stop):
                 return read_through_cursor(self._frozen, query)
@@ -264,6 +275,8 @@ class EmbeddedEngine:
     def _require_taking(self) -> None:
         if self._refusal is not None:
             raise StorageFailed(str(self._refusal))
+        if self._broken:
+            self._recover()
 
     def clear(self, clear: Clear) -> Ticket | None:
         """Guarded reads may see what is cleared until it is durable; nobody reads a dropped space with a guard."""
@@ -400,9 +413,12 @@ class EmbeddedEngine:
             return
         try:
             self.on_rollback()
+            self._stale = False
         except Exception as error:
-            # Somebody has copies of records that never were, and cannot read the true ones.
-            self._stop(error)
+            # Somebody has copies of records that never were. Nothing can be staged until RocksDB is open again.
+            self._stale = True
+            if not self._broken:
+                self._stop(error)
 
     def _values_before(self, group: _Group) -> dict[bytes, bytes | None]:
         values: dict[bytes, bytes | None] = {}
@@ -413,7 +429,8 @@ class EmbeddedEngine:
         return values
 
     def _recover(self) -> None:
-        """Opens RocksDB again after a failed write, which it does not survive, and puts back what it replaced."""
+        """Opens RocksDB again after a failed write, which it does not survive, and puts back what it replaced. Called
+        with the lock held and nothing in flight."""
         directory, replaced = self._directory, self._replaced
         assert replaced is not None
         if directory is None:
@@ -422,7 +439,9 @@ class EmbeddedEngine:
         _require_space(directory.path)
         self._frozen = None
         self._hide({})
-        close_quietly(self._db)
+        if not self._broken:
+            close_quietly(self._db)
+        self._broken = True
         try:
             self._db = open_on_disk(directory.rocksdb, directory.path)
         except StorageError as error:
@@ -437,7 +456,10 @@ class EmbeddedEngine:
             close_quietly(self._db)
             raise
         self._replaced = None
+        self._broken = False
         self._land()
+        if self._stale:
+            self._rolled_back()
 
 
 def _require_space(path: Path) -> None:
