@@ -27,6 +27,7 @@ from torusdb.storage import driver
 from torusdb.storage.commands import Operation
 from torusdb.storage.driver import Outcome, Paused
 from torusdb.storage.embedded import Durability, EmbeddedEngine
+from torusdb.storage.failures import StorageFailed
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -85,6 +86,7 @@ class Database:
 
     def begin(self, operation: str, body: bytes, scope: Scope) -> Outcome | Paused:
         """Runs an operation to its end or its first pause. The service's refusals are raised, or in the outcome."""
+        self._require_open()
         try:
             request = decode(operation, body)
         except RequestFault as fault:
@@ -100,6 +102,7 @@ class Database:
         Gives the answer in the same form; raises a `torusdb.errors.ServiceError`."""
         if operation not in OPERATIONS:
             raise UnknownOperationException(f"TorusDB has no operation {operation}")
+        self._require_open()
         try:
             request = from_python(operation, params or {})
             body = driver.complete(self._engine, self._operation(operation, request, None))
@@ -108,13 +111,13 @@ class Database:
         return decode_answer(body)
 
     def client(self, **options: Any) -> BaseClient:
-        """A boto3 client on this database, with no socket. Options go to `boto3.client`."""
+        """A boto3 client on this database, with no socket. Options are those of `boto3.client`."""
         from torusdb.client.boto import client
 
         return client(self, **options)
 
     def resource(self, **options: Any) -> Any:
-        """A boto3 resource on this database, with no socket. Options go to `boto3.resource`."""
+        """A boto3 resource on this database, with no socket. Options are those of `boto3.resource`."""
         from torusdb.client.boto import resource
 
         return resource(self, **options)
@@ -134,6 +137,11 @@ class Database:
     ) -> None:
         self.close()
 
+    def _require_open(self) -> None:
+        """Some operations look at the catalog only, and would answer for a database that another process has by now."""
+        if self._closed:
+            raise StorageFailed("The database is closed.")
+
     def _operation(self, name: str, request: Request, scope: Scope | None) -> Operation:
         context = self._home
         if self._by_credentials and scope is not None:
@@ -143,7 +151,8 @@ class Database:
     def _context(self, account: str, region: str) -> Context:
         context = self._contexts.get((account, region))
         if context is None:
-            context = self._contexts[account, region] = self._new_context(Catalog(account, region))
+            # Another thread may have made it meanwhile, and may have tables in it.
+            context = self._contexts.setdefault((account, region), self._new_context(Catalog(account, region)))
         return context
 
     def _new_context(self, catalog: Catalog) -> Context:
@@ -156,7 +165,7 @@ class Database:
 
     def _load_catalogs(self) -> None:
         catalogs = driver.complete(self._engine, load_catalogs())
-        for namespace, context in self._contexts.items():
+        for namespace, context in list(self._contexts.items()):
             context.catalog = catalogs.pop(namespace) if namespace in catalogs else Catalog(*namespace)
         for namespace, catalog in catalogs.items():
             self._contexts[namespace] = self._new_context(catalog)

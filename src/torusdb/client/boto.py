@@ -8,15 +8,20 @@ do with a server.
 from __future__ import annotations
 
 import io
+import os
+import threading
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from zlib import crc32
 
+from torusdb.client.request_ids import request_id
 from torusdb.errors import InternalServerError, ServiceError, UnknownOperationException
 from torusdb.storage.driver import Outcome, Paused
 from torusdb.storage.failures import StorageFailed
 
 if TYPE_CHECKING:
+    from boto3.session import Session
     from botocore.awsrequest import AWSPreparedRequest, AWSResponse
     from botocore.client import BaseClient
 
@@ -37,23 +42,47 @@ class Backend(Protocol):
     @property
     def operations(self) -> Any: ...
 
+    @property
+    def ready(self) -> bool: ...
+
     def begin(self, operation: str, body: bytes, scope: Caller) -> Outcome | Paused: ...
 
 
-def client(database: Backend, **options: Any) -> BaseClient:
-    import boto3
+_making = threading.Lock()
+"""boto3's sessions are not made for several threads, its clients are."""
 
-    made = boto3.client("dynamodb", **_options(database, options))
+
+def client(database: Backend, **options: Any) -> BaseClient:
+    with _making:
+        made = _session().client("dynamodb", **_options(database, options))
     _connect(made, database, options)
     return made
 
 
 def resource(database: Backend, **options: Any) -> Any:
-    import boto3
-
-    made = boto3.resource("dynamodb", **_options(database, options))
+    with _making:
+        made = _session().resource("dynamodb", **_options(database, options))
     _connect(made.meta.client, database, options)
     return made
+
+
+@cache
+def _session() -> Session:
+    """A session that knows no profile and no configuration file: what they say is about the service, and an absent
+    or broken one is no reason to fail here."""
+    try:
+        import boto3
+    except ModuleNotFoundError as error:
+        if error.name != "boto3":
+            raise
+        message = "A client or a resource is boto3's, and boto3 is not installed: pip install boto3"
+        raise ModuleNotFoundError(message, name="boto3") from None
+    from botocore.session import Session
+
+    nothing = {"profile": None, "config_file": os.devnull, "credentials_file": os.devnull}
+    # name: (its name in configuration files, in the environment, its value, its conversion)
+    variables = {name: (None, None, value, None) for name, value in nothing.items()}
+    return boto3.Session(botocore_session=Session(session_vars=variables))
 
 
 def _options(database: Backend, options: dict[str, Any]) -> dict[str, Any]:
@@ -95,10 +124,13 @@ def _answer(database: Backend, caller: Caller, request: AWSPreparedRequest) -> A
     except ServiceError as error:
         status, body = error.status, error.to_json()
     except StorageFailed as failure:
+        if not database.ready:
+            raise  # closed: no answer of the service, and not to be tried again
         status, body = InternalServerError.status, InternalServerError(str(failure)).to_json()
     headers = {
         "Content-Type": "application/x-amz-json-1.0",
         "Content-Length": str(len(body)),
+        "x-amzn-RequestId": request_id().decode(),
         "x-amz-crc32": str(crc32(body)),
     }
     return AWSResponse(request.url, status, headers, _Body(body))

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-from binascii import b2a_base64
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Protocol
 from zlib import crc32
 
 import msgspec
 
+from torusdb.client.request_ids import request_ids
 from torusdb.errors import (
     InternalServerError,
     SerializationException,
@@ -48,8 +47,6 @@ PREFLIGHT_SECONDS = 172800
 TEXT_LINE = b"Content-Type: text/plain; charset=utf-8\r\n"
 RANGES_PER_SLICE = 4
 """Pages a long operation may read before others have their turn."""
-REQUEST_IDS_AT_ONCE = 128
-REQUEST_ID_CHARACTERS = 52
 
 
 class Backend(Protocol):
@@ -78,15 +75,6 @@ class Answer(msgspec.Struct, gc=False):
     content_type_line: bytes
     body: bytes
     status: int = 200
-
-
-def request_ids() -> Iterator[bytes]:
-    """52 random characters out of A-Z and 0-9, made in batches: 0.2 µs each."""
-    table = bytes.maketrans(b"abcdefghijklmnopqrstuvwxyz+/", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ09")
-    while True:
-        block = b2a_base64(os.urandom(39 * REQUEST_IDS_AT_ONCE), newline=False).translate(table)
-        for start in range(0, len(block), REQUEST_ID_CHARACTERS):
-            yield block[start : start + REQUEST_ID_CHARACTERS]
 
 
 class Dispatcher:
