@@ -70,10 +70,10 @@ class DataDirectory:
         # The names themselves must outlive a power failure; RocksDB sees to its own directory only.
         _sync_directory(self.path)
         _sync_directory(self.path.parent)
-        # RocksDB takes a directory without CURRENT for a new one and deletes the data files it finds there.
-        if not (self.rocksdb / "CURRENT").exists() and any(self.rocksdb.glob("*.sst")):
+        missing = _missing_file(self.rocksdb)
+        if missing is not None:
             raise StorageDamaged(
-                f"The database in {self.path} is damaged: {self.rocksdb / 'CURRENT'} is missing; "
+                f"The database in {self.path} is damaged: {self.rocksdb / missing} is missing; "
                 "restore the directory from a backup."
             )
 
@@ -84,6 +84,18 @@ class DataDirectory:
             with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, 0)
             os.close(descriptor)
+
+
+def _missing_file(rocksdb: Path) -> str | None:
+    """A file without which RocksDB would open an empty or a shorter database, and not say so."""
+    # It takes a directory without CURRENT for a new one and deletes the data files it finds there.
+    if not (rocksdb / "CURRENT").exists() and any(rocksdb.glob("*.sst")):
+        return "CURRENT"
+    # It always has a log. When it opens it makes one before its OPTIONS file, so only a creation that was cut short,
+    # before anything was written, leaves neither.
+    if any(rocksdb.glob("OPTIONS-*")) and not any(rocksdb.glob("*.log")):
+        return "*.log"
+    return None
 
 
 def _require_ours(path: Path) -> None:
