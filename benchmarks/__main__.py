@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ LARGE_SHARE = 10
 QUICK_ITEMS = 10_000
 GROWTH_SIZES = [10_000, 30_000, 100_000, 300_000, 1_000_000]
 
-DEFAULT_CONNECTIONS = [16, 64]
+DEFAULT_CONNECTIONS = [1, 16, 64]
 
 
 class Size(StrEnum):
@@ -226,4 +227,6 @@ def _publish(name: str, results: Results, output: Path | None, quick: bool) -> N
 
 
 if __name__ == "__main__":
+    # So that the servers are stopped on the way out, as they are by Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     app(prog_name="python -m benchmarks")
