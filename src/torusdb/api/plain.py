@@ -26,7 +26,7 @@ _surrogate = re.compile(r"\\u[dD][89a-fA-F]").search
 def parse(body: bytes) -> dict[str, Any]:
     try:
         text = body.decode()
-        if text.count("[") + text.count("{") > JSON_DEPTH_MAX and _depth(text) > JSON_DEPTH_MAX:
+        if text.count("[") + text.count("{") > JSON_DEPTH_MAX and _is_too_deep(text):
             raise SerializationException()
         value = _decoder.decode(text)
         if _surrogate(text):
@@ -39,17 +39,19 @@ def parse(body: bytes) -> dict[str, Any]:
     return value
 
 
-def _depth(text: str) -> int:
-    """How deep the brackets nest, found without recursion."""
-    depth = deepest = 0
+def _is_too_deep(text: str) -> bool:
+    """Whether the brackets nest deeper than they may, found without recursion. The first one too many ends it:
+    16 MB of nothing but brackets would hold up the server for seconds otherwise."""
+    depth = 0
     for match in _brackets(text):
         bracket = match[0]
         if bracket in "[{":
             depth += 1
-            deepest = max(deepest, depth)
+            if depth > JSON_DEPTH_MAX:
+                return True
         elif bracket in "]}":
             depth -= 1
-    return deepest
+    return False
 
 
 def _integer(digits: str) -> int:
