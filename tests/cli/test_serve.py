@@ -158,6 +158,9 @@ def test_listening_beyond_this_machine_is_possible_when_meant() -> None:
         ["--table-delay", "nan"],
         ["--table-delay", "soon"],
         ["--durability", "some"],
+        ["--region", ""],
+        ["--region", "eu:west"],
+        ["--data-dir", "data"],
         ["--dat", "x"],
         ["--nonsense"],
         ["extra"],
@@ -166,8 +169,15 @@ def test_listening_beyond_this_machine_is_possible_when_meant() -> None:
 def test_a_wrong_option_is_wrong_usage(options: list[str]) -> None:
     ended = torusdb("serve", "--in-memory", *options)
     assert (ended.returncode, ended.stdout) == (2, "")
+    assert "usage: torusdb serve " in ended.stderr
     assert "error: " in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_wrong_option_before_the_command_is_wrong_usage() -> None:
+    ended = torusdb("--nonsense")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.endswith("torusdb: error: unrecognized arguments: --nonsense\n")
 
 
 def test_a_directory_is_served_by_one_process(data: Path) -> None:

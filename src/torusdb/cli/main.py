@@ -16,7 +16,10 @@ USAGE_ERROR = 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and gives its exit code. argparse exits by itself after `--help` and wrong usage."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        # The usage to show is the command's own.
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     if "run" not in options:
         parser.print_help(sys.stderr)
         return USAGE_ERROR
@@ -28,6 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="torusdb", description="The DynamoDB API, anywhere Python runs.", allow_abbrev=False
     )
+    parser.set_defaults(parser=parser)
     parser.add_argument("--version", action="version", version=f"torusdb {__version__}", help="Show the version.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     serve.add_to(commands)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import logging
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +40,7 @@ def add_to(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
     option = parser.add_argument
     option("--host", default="127.0.0.1", help="The address to listen on. [%(default)s]")
     option(
@@ -49,14 +50,15 @@ def add_to(commands: Commands) -> None:
         metavar="NUMBER",
         help="The port to listen on; 0 takes a free one. [%(default)s]",
     )
-    option(
+    place = parser.add_mutually_exclusive_group().add_argument
+    place(
         "--data-dir",
         type=Path,
         default=DEFAULT_DATA_DIRECTORY,
         metavar="PATH",
         help="Where the data is kept. Made if it isn't there. [%(default)s]",
     )
-    option("--in-memory", action="store_true", help="Keep everything in memory, and lose it at the end.")
+    place("--in-memory", action="store_true", help="Keep everything in memory, and lose it at the end.")
     option(
         "--durability",
         choices=["fsync", "relaxed"],
@@ -64,7 +66,13 @@ def add_to(commands: Commands) -> None:
         help="When an answer leaves: 'fsync' once its write is on the disk; 'relaxed' at once, so that a crash of the "
         "machine may cost the last seconds. [%(default)s]",
     )
-    option("--region", default="us-east-1", metavar="NAME", help="The region of tables and their ARNs. [%(default)s]")
+    option(
+        "--region",
+        type=_region,
+        default="us-east-1",
+        metavar="NAME",
+        help="The region of tables and their ARNs. [%(default)s]",
+    )
     option(
         "--by-credentials",
         action="store_true",
@@ -124,6 +132,13 @@ def _port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > PORT_MAX:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: a number from 0 to {PORT_MAX} is")
     return int(text)
+
+
+def _region(text: str) -> str:
+    # It becomes a part of ARNs, which are told apart by their colons.
+    if not re.fullmatch("[a-z0-9-]+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no region: one is named like eu-west-2")
+    return text
 
 
 def _seconds(text: str) -> float:
