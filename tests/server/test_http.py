@@ -103,6 +103,21 @@ def test_doubtful_framing_is_refused_and_ends_the_connection(wire: Wire, request
     wire.require_end()
 
 
+def test_bytes_behind_a_body_are_the_next_request(wire: Wire) -> None:
+    """A length that is too short: the answer stands, and what is left over is refused as a request of its own."""
+    wire.send(message(b"{}left over\r\n\r\n", headers={"Content-Length": "2"}))
+    assert wire.answer().body == LISTED
+    assert wire.answer().status == 400
+    wire.require_end()
+
+
+def test_a_body_that_ends_too_early_is_nobodys_request(wire: Wire) -> None:
+    """A length that is too long: half a request is neither answered nor done."""
+    wire.send(message(headers={"Content-Length": "20"}))
+    wire.half_close()
+    wire.require_end()
+
+
 def test_a_connection_ends_when_the_client_says_so(wire: Wire) -> None:
     wire.send(message(headers={"Connection": "close"}) + message())
     answer = wire.answer()
