@@ -185,6 +185,32 @@ def test_a_request_may_be_worked_on_for_any_time() -> None:
     assert client.transport.statuses == [200]
 
 
+def test_unfinished_bodies_are_limited_together_and_given_back() -> None:
+    first = Client(unfinished_bytes_max=1000)
+    second = Client()
+    second.server = first.server
+    second.connection = first.server.connect()
+    second.connection.connection_made(cast(Any, second.transport))
+    head = message(headers={"Content-Length": "800"}).removesuffix(b"{}")
+    first.send(head + b"x")
+    first.send(b"x" * 499)
+    second.send(head + b"x")
+    assert first.server.unfinished_bytes == 500
+    second.send(b"x" * 500)
+    assert second.transport.statuses == [503]
+    assert second.transport.eof
+    assert first.server.unfinished_bytes == 500
+    first.send(b"x" * 300)
+    assert len(first.begun[0].body) == 800
+    assert first.server.unfinished_bytes == 0
+    first.answer(0)
+    first.send(head + b"x")
+    first.send(b"x" * 99)
+    assert first.server.unfinished_bytes == 100
+    first.connection.connection_lost(None)
+    assert first.server.unfinished_bytes == 0
+
+
 def test_a_client_that_does_not_read_its_answers_is_cut_off() -> None:
     client = Client(write_stall_seconds_max=10.0)
     client.send(message())

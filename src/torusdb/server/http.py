@@ -45,6 +45,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Request line and headers; SDKs send about 1 KB, session tokens can add 4 KB."""
     body_bytes_max: int = 16 * 1024 * 1024
     """The service refuses larger bodies with status 413."""
+    unfinished_bytes_max: int = 1024 * 1024 * 1024
+    """Bodies that are still being received, of all connections together: 10,000 clients could fill 160 GB."""
     connections_max: int = 10_000
     pipelined_max: int = 32
     """Requests of one connection that are worked on at a time."""
@@ -249,15 +251,25 @@ class Connection(asyncio.Protocol):
         body = self._body
         if self._discarding:
             return
-        if not body:
-            self._body = body = piece
-        elif isinstance(body, bytes):
-            self._body = body = bytearray(body)
-            body += piece
-        else:
-            body += piece
-        if len(body) > self.server.limits.body_bytes_max:
+        if body:
+            self._grow_body(body, piece)
+            return
+        self._body = piece
+        if len(piece) > self.server.limits.body_bytes_max:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+
+    def _grow_body(self, body: bytes | bytearray, piece: bytes) -> None:
+        """A body in pieces: few are, and only they are counted until they are complete."""
+        server = self.server
+        if isinstance(body, bytes):
+            server.unfinished_bytes += len(body)
+            self._body = body = bytearray(body)
+        server.unfinished_bytes += len(piece)
+        body += piece
+        if len(body) > server.limits.body_bytes_max:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        elif server.unfinished_bytes > server.limits.unfinished_bytes_max:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)  # SDKs try again
 
     def on_message_complete(self) -> None:
         if self._discarding or self._parser.should_upgrade():
@@ -285,6 +297,8 @@ class Connection(asyncio.Protocol):
         self._raw_headers.clear()
         self._url.clear()
         self._headers = None
+        if isinstance(self._body, bytearray):
+            self.server.unfinished_bytes -= len(self._body)
         self._body = b""
         self._head_bytes = 0
         self._receiving = False
@@ -527,6 +541,8 @@ class HttpServer:
         """The time of the last tick: exact enough to find what is overdue, and free."""
         self.length_digits = len(str(self.limits.body_bytes_max))
         self.draining = False
+        self.unfinished_bytes = 0
+        """Of bodies that come in pieces and are not complete."""
         self.keep_alive_heads = StatusHeads(server_name, b"keep-alive")
         self.closing_heads = StatusHeads(server_name, b"close")
         self._connections: set[Connection] = set()
