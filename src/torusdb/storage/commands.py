@@ -2,8 +2,8 @@
 
 An operation is a generator: it yields commands and is sent their results; a driver runs it against an engine.
 Keys are order-preserving bytes made by `model.keys`; records are bytes made by `model.records`. An engine
-looks into neither, but it may place data by a key's first `PLACE_BYTES` bytes (space, table, index and hash of the
-partition key): all keys of one partition key share them.
+looks into neither, but it may place data by a key's first `model.keys.PLACE_BYTES` bytes (space, table, index and hash
+of the partition key): all keys of one partition key share them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from collections.abc import Generator
 from typing import Any, TypeAlias
 
 import msgspec
-
-PLACE_BYTES = 15
 
 
 class Get(msgspec.Struct, frozen=True, gc=False):
