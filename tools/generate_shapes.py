@@ -31,6 +31,7 @@ MODELS = {
 BUILT = [
     *["CreateTable", "DescribeTable", "UpdateTable", "DeleteTable", "ListTables"],
     *["PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan", "BatchGetItem", "BatchWriteItem"],
+    *["TransactGetItems", "TransactWriteItems"],
     *["ExecuteStatement", "BatchExecuteStatement"],
     *["DescribeLimits", "DescribeEndpoints"],
 ]
@@ -55,6 +56,7 @@ KINDS_OF_NAMES = {
     "control": "ControlTableName",
     "data": "DataTableName",
     "alone": "DataTableName",
+    "member": "MapTableName",
 }
 """The types of `torusdb.api.names`, by the kind that `shape_overrides` gives."""
 

@@ -19,6 +19,9 @@ LONE_TABLE_NAME = {"names": "alone"}
 CONTROL_TABLE_NAME = {"names": "control"}
 """Operations on tables have words of their own for a name that is missing or of a wrong length (measured)."""
 
+MEMBER_TABLE_NAME = {"names": "member"}
+"""Members of transactions name their tables as operations on items do."""
+
 SHAPES: dict[str, dict[str, Any]] = {
     # The value sets are listed in the service's own order, which is not the model's (measured).
     "ScalarAttributeType": {"enum": ["B", "N", "S"]},
@@ -58,6 +61,11 @@ MEMBERS: dict[str, dict[str, Any]] = {
     "DeleteItemInput.TableName": DATA_TABLE_NAME,
     "QueryInput.TableName": DATA_TABLE_NAME,
     "ScanInput.TableName": DATA_TABLE_NAME,
+    "ConditionCheck.TableName": MEMBER_TABLE_NAME,
+    "Put.TableName": MEMBER_TABLE_NAME,
+    "Delete.TableName": MEMBER_TABLE_NAME,
+    "Update.TableName": MEMBER_TABLE_NAME,
+    "Get.TableName": MEMBER_TABLE_NAME,
     # Query leaves out the value and writes the name as the wire does; Scan does neither (measured).
     "QueryInput.Limit": {"says_min": "Value at 'Limit' failed to satisfy constraint: {rule}"},
     # Likewise for too many keys of one table (measured).

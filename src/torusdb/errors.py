@@ -59,6 +59,15 @@ class RequestFault(ValidationException):
         return ValidationException(f"1 validation error detected: {self.message}")
 
 
+class EmptyKeyValue(ValidationException):
+    """A key attribute is empty. A transaction is refused for it as a whole, where other faults of a key cancel it with
+    a reason (measured). On the wire it is a ValidationException."""
+
+    @property
+    def code(self) -> str:
+        return ValidationException.__name__
+
+
 class SerializationException(ServiceError):
     namespace = CORAL
     message_member = "Message"
@@ -96,6 +105,10 @@ class DuplicateItemException(ServiceError):
     pass
 
 
+class IdempotentParameterMismatchException(ServiceError):
+    message_member = "Message"
+
+
 class ItemCollectionSizeLimitExceededException(ServiceError):
     pass
 
@@ -114,3 +127,9 @@ class ResourceInUseException(ServiceError):
 
 class ResourceNotFoundException(ServiceError):
     pass
+
+
+class TransactionCanceledException(ServiceError):
+    """`CancellationReasons`, among its members, has one entry for each member of the transaction."""
+
+    message_member = "Message"

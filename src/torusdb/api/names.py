@@ -13,9 +13,9 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-Kind: TypeAlias = Literal["create", "control", "data", "alone"]
-"""Operations that create a table, other operations on tables, operations on items, and those of them that
-report a wrong name alone."""
+Kind: TypeAlias = Literal["create", "control", "data", "alone", "member"]
+"""Operations that create a table, other operations on tables, operations on items, those of them that report a wrong
+name alone, and members of a list, each with a name of its own."""
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 NAME_LENGTH_MIN = 3

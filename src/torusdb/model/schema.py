@@ -112,6 +112,11 @@ class Table(msgspec.Struct, frozen=True, dict=True):
         return storage_keys.index_partition(self.table_id, BASE_INDEX_ID)
 
     @cached_property
+    def own_tally_key(self) -> bytes:
+        """The counter of the table's items. A property, since every write of an item asks for it."""
+        return self.tally_key(None)
+
+    @cached_property
     def index_by_name(self) -> dict[str, Index]:
         return {index.name: index for index in self.indexes}
 

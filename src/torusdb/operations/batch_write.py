@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
-import msgspec
-
 from torusdb.api import requests
 from torusdb.errors import ValidationException
 from torusdb.model.attributes import Item
 from torusdb.model.schema import Table
 from torusdb.model.values import normalise_item
+from torusdb.operations import write_step
 from torusdb.operations.answers import answer
 from torusdb.operations.capacity import reports
-from torusdb.operations.changes import change
 from torusdb.operations.context import Context
-from torusdb.operations.key_checks import check_batch_item_keys, check_key
-from torusdb.operations.writes import check_size, collection_metrics, commit_all, consumed_by
-from torusdb.storage.commands import Command, Get, Operation
+from torusdb.operations.key_checks import check_batch_item_keys
+from torusdb.operations.write_step import Write, decide
+from torusdb.operations.writes import check_size, commit_all, consumed_by, metrics_by_table
+from torusdb.storage.commands import Get, Operation
 
 BATCH_WRITES_MAX = 25
-
-
-class _Write(msgspec.Struct):
-    """`item` None is a deletion."""
-
-    name: str
-    """The table, by the name or ARN that the request gave."""
-    table: Table
-    key: bytes
-    key_item: Item
-    item: Item | None
-    size: int
 
 
 def batch_write_item(ctx: Context, request: requests.BatchWriteItemRequest) -> Operation:
@@ -42,19 +26,16 @@ def batch_write_item(ctx: Context, request: requests.BatchWriteItemRequest) -> O
 
     records: list[bytes | None] = yield Get([write.key for write in writes], guard=True)
     stamp_ms = ctx.stamp_ms()
-    changes = [
-        change(write.table, write.key, record, write.item, write.size, stamp_ms)
-        for write, record in zip(writes, records, strict=True)
-    ]
-    yield from commit_all([one for one in changes if one is not None])
+    decided = [decide(write, record, stamp_ms) for write, record in zip(writes, records, strict=True)]
+    yield from commit_all([one.change for one in decided if one.change is not None])
 
     consumed = [
-        (name, consumed_by(table, [c for w, c in zip(writes, changes, strict=True) if w.name == name]))
-        for name, table in {write.name: write.table for write in writes}.items()
+        (name, consumed_by(table, [one.change for one in decided if one.write.table_name == name]))
+        for name, table in {write.table_name: write.table for write in writes}.items()
     ]
     metrics = None
     if request.return_item_collection_metrics == "SIZE":
-        metrics = (yield from _metrics(writes)) or None
+        metrics = yield from metrics_by_table(writes)
     return answer(
         UnprocessedItems={},
         ConsumedCapacity=reports(consumed, request.return_consumed_capacity),
@@ -86,9 +67,9 @@ def _check_values(request: requests.BatchWriteItemRequest) -> list[int]:
     return sizes
 
 
-def _writes(ctx: Context, request: requests.BatchWriteItemRequest, sizes: list[int]) -> list[_Write]:
+def _writes(ctx: Context, request: requests.BatchWriteItemRequest, sizes: list[int]) -> list[Write]:
     """Looks the tables up and checks the keys; no item may be written twice."""
-    writes: list[_Write] = []
+    writes: list[Write] = []
     seen: set[bytes] = set()
     size_of_next = iter(sizes)
     for name, members in request.request_items.items():
@@ -102,22 +83,10 @@ def _writes(ctx: Context, request: requests.BatchWriteItemRequest, sizes: list[i
     return writes
 
 
-def _write(name: str, table: Table, member: requests.WriteRequest, size: int) -> _Write:
+def _write(name: str, table: Table, member: requests.WriteRequest, size: int) -> Write:
     if member.put_request is not None:
         item: Item = member.put_request.item
         check_batch_item_keys(table, item)
-        return _Write(name, table, table.key_of(item), table.key_item(item), item, size)
+        return write_step.put(table, name, item, size, None)
     assert member.delete_request is not None
-    key: Item = member.delete_request.key
-    check_key(table, key)
-    return _Write(name, table, table.key_of(key), key, None, 0)
-
-
-def _metrics(writes: list[_Write]) -> Generator[Command, Any, dict[str, Any]]:
-    metrics: dict[str, Any] = {}
-    for name, table in {write.name: write.table for write in writes if write.table.local_indexes}.items():
-        collections = {
-            table.collection_tally_key(write.key_item): write.key_item for write in writes if write.name == name
-        }
-        metrics[name] = yield from collection_metrics(table, list(collections.values()))
-    return metrics
+    return write_step.delete(table, name, member.delete_request.key, None)

@@ -74,7 +74,7 @@ def change(
         result = Change([(key, pack(encode_item(new), new_size, stamp_ms))], [], [], old_size, new_size, {})
     result.tallies.append(
         (
-            table.tally_key(None),
+            table.own_tally_key,
             (new is not None) - (old_record is not None),
             (new_size if new is not None else 0) - (old_size or 0),
         )

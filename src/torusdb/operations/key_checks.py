@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torusdb.errors import ValidationException
+from torusdb.errors import EmptyKeyValue, ValidationException
 from torusdb.model.attributes import AttributeValue, Item
 from torusdb.model.keys import KeyAttribute
 from torusdb.model.schema import Index, Table
@@ -49,11 +49,10 @@ def check_item_keys(table: Table, item: Item) -> None:
 
 
 def check_batch_item_keys(table: Table, item: Item) -> None:
-    """As `check_item_keys`; in a batch a missing or mistyped key has the words of a wrong `Key` (measured)."""
+    """Before `check_item_keys`: in a batch a missing or mistyped key has the words of a wrong `Key` (measured)."""
     for attribute in table.keys:
         if attribute.type not in item.get(attribute.name, ()):
             raise ValidationException(KEY_MISMATCH)
-    check_item_keys(table, item)
 
 
 def check_index_keys(table: Table, item: Item) -> None:
@@ -100,7 +99,7 @@ def _check_index_key(index: Index, attribute: KeyAttribute, value: AttributeValu
         raise ValidationException(_index_key_mismatch(index, attribute, type_of(value)))
     kind = _EMPTY_KIND.get(attribute.type)
     if kind and not value[attribute.type]:
-        raise ValidationException(
+        raise EmptyKeyValue(
             f"{NOT_VALID}A value specified for a secondary index key is not supported. The AttributeValue for a key "
             f"attribute cannot contain an empty {kind} value. IndexName: {index.name}, IndexKey: {attribute.name}"
         )
@@ -114,7 +113,7 @@ def _check_updated_index_key(index: Index, attribute: KeyAttribute, value: Attri
         raise ValidationException(f"{_UPDATED} to unsupported type")
     kind = _EMPTY_KIND.get(attribute.type)
     if kind and not value[attribute.type]:
-        raise ValidationException(
+        raise EmptyKeyValue(
             f"{NOT_VALID}The update expression attempted to update a secondary index key to a value that is not "
             f"supported. The AttributeValue for a key attribute cannot contain an empty {kind} value."
         )
@@ -126,7 +125,7 @@ def _check_updated_index_key(index: Index, attribute: KeyAttribute, value: Attri
 def _check_key_content(attribute: KeyAttribute, value: AttributeValue, is_hash: bool) -> None:
     if attribute.type != "N":
         if not value[attribute.type]:
-            raise ValidationException(
+            raise EmptyKeyValue(
                 f"{NOT_VALID}The AttributeValue for a key attribute cannot contain an empty "
                 f"{_EMPTY_KIND[attribute.type]} value. Key: {attribute.name}"
             )

@@ -1,7 +1,7 @@
-"""PutItem, UpdateItem and DeleteItem, and the steps that all writes of an item share.
+"""PutItem, UpdateItem and DeleteItem, and how the changes of all writes land.
 
 The stages of each are a visible list, in the service's order: the request's values, its expressions, the item's
-size; then the table and its keys; then what is there, the condition on it, the change.
+size; then the table and its keys; then what is there, the condition on it, the change (`write_step`).
 """
 
 from __future__ import annotations
@@ -12,29 +12,18 @@ from typing import Any, TypeAlias
 import msgspec
 
 from torusdb.api import requests
-from torusdb.errors import (
-    ConditionalCheckFailedException,
-    ItemCollectionSizeLimitExceededException,
-    RequestFault,
-    ValidationException,
-)
-from torusdb.expressions import Condition, require_scalar_keys
+from torusdb.errors import ItemCollectionSizeLimitExceededException, RequestFault, ValidationException
 from torusdb.model.attributes import Item
-from torusdb.model.records import record_item_json, unpack
+from torusdb.model.records import record_item_json
 from torusdb.model.schema import Table
-from torusdb.model.values import ITEM_BYTES_MAX, item_size, normalise_item
-from torusdb.operations import parameters
+from torusdb.model.values import ITEM_BYTES_MAX, normalise_item
+from torusdb.operations import parameters, write_step
 from torusdb.operations.answers import EMPTY, answer
 from torusdb.operations.capacity import Consumed, table_write_units
-from torusdb.operations.changes import Change, change
+from torusdb.operations.changes import Change
 from torusdb.operations.context import Context
-from torusdb.operations.key_checks import (
-    check_index_key_types,
-    check_item_keys,
-    check_key,
-    check_updated_index_keys,
-)
 from torusdb.operations.parameters import ItemChange
+from torusdb.operations.write_step import Decided, Write, decide, required
 from torusdb.storage.commands import Command, Commit, Get, Operation, Tally
 
 GIB = 1024**3
@@ -52,68 +41,44 @@ def put_item(ctx: Context, request: requests.PutItemRequest) -> Operation:
     _check_old_or_none(request.return_values)
     check_size(size)
     table = ctx.catalog.active_table(request.table_name)
-    check_item_keys(table, item)
-
-    key = table.key_of(item)
-    record: bytes | None = (yield Get([key], guard=True))[0]
-    if condition is not None:
-        _require(condition, record, request.return_values_on_condition_check_failure)
-    change_ = change(table, key, record, item, size, ctx.stamp_ms())
-    yield from commit(table, change_)
-    attributes = _json_of(record) if request.return_values == "ALL_OLD" else None
-    return (yield from _answer(table, request, item, change_, attributes))
+    require = required(condition, request.return_values_on_condition_check_failure)
+    return (yield from _perform(ctx, request, write_step.put(table, request.table_name, item, size, require)))
 
 
 def delete_item(ctx: Context, request: requests.DeleteItemRequest) -> Operation:
     condition = parameters.of_delete(request)
     _check_old_or_none(request.return_values)
     table = ctx.catalog.active_table(request.table_name)
-    check_key(table, request.key)
-
-    key = table.key_of(request.key)
-    record: bytes | None = (yield Get([key], guard=True))[0]
-    if condition is not None:
-        _require(condition, record, request.return_values_on_condition_check_failure)
-    change_ = change(table, key, record, None, 0, ctx.stamp_ms())
-    yield from commit(table, change_)
-    attributes = _json_of(record) if request.return_values == "ALL_OLD" else None
-    return (yield from _answer(table, request, request.key, change_, attributes))
+    require = required(condition, request.return_values_on_condition_check_failure)
+    return (yield from _perform(ctx, request, write_step.delete(table, request.table_name, request.key, require)))
 
 
 def update_item(ctx: Context, request: requests.UpdateItemRequest) -> Operation:
     update, condition = parameters.of_update(request)
     table = ctx.catalog.active_table(request.table_name)
-    check_key(table, request.key)
-    update.require_no_keys([attribute.name for attribute in table.keys])
-    check_index_key_types(table, update.known_types())
-    require_scalar_keys(update.nested_attributes, [key.name for key in table.keys], table.index_key_names)
-
-    key = table.key_of(request.key)
-    record: bytes | None = (yield Get([key], guard=True))[0]
-    old = None if record is None else unpack(record)
-    if condition is not None and not condition.matches(old):
-        raise _condition_failed(record, request.return_values_on_condition_check_failure)
-    new, size = _updated(table, update, old, request.key)
-    change_ = change(table, key, record, new, size, ctx.stamp_ms())
-    yield from commit(table, change_)
-    attributes = _updated_attributes(request.return_values, update, old, new)
-    return (yield from _answer(table, request, request.key, change_, attributes))
+    require = required(condition, request.return_values_on_condition_check_failure)
+    write = write_step.update(table, request.table_name, request.key, update, require, counts_overhead=True)
+    return (yield from _perform(ctx, request, write, update))
 
 
-def _updated(table: Table, update: ItemChange, old: Item | None, key: Item) -> tuple[Item | None, int]:
-    """The item after the update and its size. None where there was none and the update only takes away: the service
-    doesn't make an item of a key for that, as it does for an update without any action (measured)."""
-    new = update.apply(key if old is None else old)
-    if old is None and update.attributes and len(new) == len(key):
-        return None, 0
-    # Written into a map or a list, a value may come to lie too deep.
-    size = normalise_item(new) if update.touched.nested_attributes else item_size(new)
-    if table.indexes:
-        check_updated_index_keys(table, old or key, new)
-    # The key is left out where the update's overhead is counted in, but counts for the item itself (measured).
-    if max(size, size - item_size(key) + update.overhead_bytes) > ITEM_BYTES_MAX:
-        raise ValidationException("Item size to update has exceeded the maximum allowed size")
-    return new, size
+def _perform(
+    ctx: Context, request: WriteRequest, write: Write, update: ItemChange | None = None
+) -> Generator[Command, Any, bytes]:
+    """What the three have in common once the write is admitted: read, decide, land, answer."""
+    record: bytes | None = (yield Get([write.key], guard=True))[0]
+    decided = decide(write, record, ctx.stamp_ms())
+    change = decided.change
+    if change is not None:
+        if write.table.indexes:
+            yield from look_before([change])
+        yield change.commit()
+    return_values = request.return_values
+    attributes = None
+    if return_values is not None:
+        attributes = _json_of(record) if return_values == "ALL_OLD" else _attributes(return_values, update, decided)
+    elif request.return_consumed_capacity is None and request.return_item_collection_metrics is None:
+        return EMPTY  # most requests end here
+    return (yield from _answer(request, decided, attributes))
 
 
 def check_size(size: int) -> None:
@@ -123,36 +88,39 @@ def check_size(size: int) -> None:
 
 def commit(table: Table, change_: Change | None) -> Generator[Command, Any, None]:
     """Lands a change, unless it would let an item collection outgrow its limit."""
-    if change_ is None:
-        return
-    if table.local_indexes:
-        yield from check_collections([change_])
-    if change_.unsure:
-        yield from count_unfilled([change_])
-    yield change_.commit()
+    yield from commit_all([] if change_ is None else [change_])
 
 
-def commit_all(changes: list[Change]) -> Generator[Command, Any, None]:
-    """Lands changes of different items together."""
-    if not changes:
-        return
-    yield from check_collections(changes)
+def commit_all(changes: list[Change], puts: Iterable[tuple[bytes, bytes]] = ()) -> Generator[Command, Any, None]:
+    """Lands changes of different items together, and other records with them."""
+    yield from look_before(changes)
+    records = [*(put for one in changes for put in one.puts), *puts]
+    deletes = [key for one in changes for key in one.deletes]
+    if records or deletes:
+        yield Commit(records, deletes, [tally for one in changes for tally in one.tallies])
+
+
+def look_before(changes: list[Change]) -> Generator[Command, Any, None]:
+    """What changes may depend on besides the items themselves."""
+    if (yield from outgrowing(changes)):
+        raise ItemCollectionSizeLimitExceededException("Item collection size limit exceeded.")
     yield from count_unfilled(changes)
-    yield Commit(
-        [put for one in changes for put in one.puts],
-        [key for one in changes for key in one.deletes],
-        [tally for one in changes for tally in one.tallies],
-    )
 
 
-def check_collections(changes: list[Change]) -> Generator[Command, Any, None]:
-    grown = [c for c in changes if c.collection is not None and c.collection_growth > 0]
-    if not grown:
-        return
-    tallies: list[tuple[int, int]] = yield Tally([c.collection for c in grown if c.collection is not None])
-    for change_, (_, size) in zip(grown, tallies, strict=True):
-        if size + change_.collection_growth > COLLECTION_BYTES_MAX:
-            raise ItemCollectionSizeLimitExceededException("Item collection size limit exceeded.")
+def outgrowing(changes: list[Change]) -> Generator[Command, Any, list[Change]]:
+    """Those that would let an item collection outgrow its limit, if all were made together."""
+    growing = [one for one in changes if one.collection is not None and one.collection_growth > 0]
+    if not growing:
+        return []
+    growth: dict[bytes | None, int] = {}
+    for one in changes:
+        growth[one.collection] = growth.get(one.collection, 0) + one.collection_growth
+    tallies: list[tuple[int, int]] = yield Tally([one.collection for one in growing if one.collection is not None])
+    return [
+        one
+        for one, (_, size) in zip(growing, tallies, strict=True)
+        if size + growth[one.collection] > COLLECTION_BYTES_MAX
+    ]
 
 
 def count_unfilled(changes: list[Change]) -> Generator[Command, Any, None]:
@@ -167,19 +135,6 @@ def count_unfilled(changes: list[Change]) -> Generator[Command, Any, None]:
             change_.tallies.append((counter, 1, size))
 
 
-def _require(condition: Condition, record: bytes | None, on_failure: str | None) -> None:
-    if not condition.matches(None if record is None else unpack(record)):
-        raise _condition_failed(record, on_failure)
-
-
-def _condition_failed(record: bytes | None, on_failure: str | None) -> ConditionalCheckFailedException:
-    if on_failure == "ALL_OLD" and record is not None:
-        return ConditionalCheckFailedException(
-            "The conditional request failed", Item=msgspec.Raw(record_item_json(record))
-        )
-    return ConditionalCheckFailedException("The conditional request failed")
-
-
 def _check_old_or_none(return_values: str | None) -> None:
     if return_values not in (None, "NONE", "ALL_OLD"):
         raise RequestFault("ReturnValues can only be ALL_OLD or NONE")
@@ -189,37 +144,28 @@ def _json_of(record: bytes | None) -> msgspec.Raw | None:
     return None if record is None else msgspec.Raw(record_item_json(record))
 
 
-def _updated_attributes(
-    return_values: str | None, update: ItemChange, old: Item | None, new: Item | None
-) -> Item | None:
-    """The service leaves Attributes out where there is nothing to show."""
+def _attributes(return_values: str, update: ItemChange | None, decided: Decided) -> Item | None:
+    """What an update shows. The service leaves Attributes out where there is nothing to show."""
+    old, new = decided.before, decided.after
     match return_values:
-        case "ALL_OLD":
-            return old
         case "ALL_NEW":
-            return new
+            return new.item
         case "UPDATED_OLD":
-            return update.touched.apply(old or {}) or None
+            assert update is not None
+            return update.touched.apply(old.item or {}) or None
         case "UPDATED_NEW":
-            return update.touched.apply(new or {}) or None
+            assert update is not None
+            return update.touched.apply(new.item or {}) or None
     return None
 
 
-def _answer(
-    table: Table, request: WriteRequest, key: Item, change_: Change | None, attributes: Any
-) -> Generator[Command, Any, bytes]:
+def _answer(request: WriteRequest, decided: Decided, attributes: Any) -> Generator[Command, Any, bytes]:
     """The body common to the three: Attributes, ConsumedCapacity, ItemCollectionMetrics."""
-    if (
-        attributes is None
-        and request.return_consumed_capacity is None
-        and request.return_item_collection_metrics is None
-    ):
-        return EMPTY
-    capacity = metrics = None
+    table, capacity, metrics = decided.write.table, None, None
     if request.return_consumed_capacity is not None:
-        capacity = consumed_by(table, [change_]).report(request.return_consumed_capacity, request.table_name)
+        capacity = consumed_by(table, [decided.change]).report(request.return_consumed_capacity, request.table_name)
     if request.return_item_collection_metrics == "SIZE" and table.local_indexes:
-        metrics = (yield from collection_metrics(table, [key]))[0]
+        metrics = (yield from collection_metrics(table, [decided.write.key_item]))[0]
     return answer(Attributes=attributes, ConsumedCapacity=capacity, ItemCollectionMetrics=metrics)
 
 
@@ -245,3 +191,17 @@ def collection_metrics(table: Table, keys: list[Item]) -> Generator[Command, Any
         }
         for key, (_, size) in zip(keys, tallies, strict=True)
     ]
+
+
+def metrics_by_table(writes: Iterable[Write]) -> Generator[Command, Any, dict[str, Any] | None]:
+    """The ItemCollectionMetrics of several writes: each collection once. None where there are none."""
+    collections: dict[str, dict[bytes, Write]] = {}
+    for write in writes:
+        if write.table.local_indexes:
+            of_table = collections.setdefault(write.table_name, {})
+            of_table.setdefault(write.table.collection_tally_key(write.key_item), write)
+    metrics: dict[str, Any] = {}
+    for name, of_table in collections.items():
+        of_collections = list(of_table.values())
+        metrics[name] = yield from collection_metrics(of_collections[0].table, [one.key_item for one in of_collections])
+    return metrics or None
