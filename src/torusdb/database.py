@@ -20,6 +20,7 @@ from torusdb.api.requests import Request
 from torusdb.errors import RequestFault, ServiceError, UnknownOperationException
 from torusdb.jobs.runner import JobRunner
 from torusdb.jobs.tables import TABLE_JOBS
+from torusdb.jobs.tokens import clear_tokens
 from torusdb.operations.catalog import Catalog, Namespace, load_catalogs
 from torusdb.operations.context import Context, Settings
 from torusdb.operations.registry import ANNOUNCING, OPERATIONS
@@ -74,7 +75,7 @@ class Database:
         self._now = now
         self._closed = False
         self._contexts: dict[Namespace, Context] = {}
-        self._jobs = JobRunner(engine, lambda: list(self._contexts.values()), now, TABLE_JOBS)
+        self._jobs = JobRunner(engine, lambda: list(self._contexts.values()), now, (*TABLE_JOBS, clear_tokens))
         self._load_catalogs()
         self._home = self._context(DEFAULT_ACCOUNT, region)
         engine.on_rollback = self._reload

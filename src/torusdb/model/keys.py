@@ -37,6 +37,7 @@ CATALOG_SPACE: Final = b"\x01"
 ITEM_SPACE: Final = b"\x02"
 JOB_SPACE: Final = b"\x03"
 TALLY_SPACE: Final = b"\x04"
+TOKEN_SPACE: Final = b"\x08"
 
 HASH_BYTES: Final = 8
 PARTITION_PREFIX_BYTES: Final = 7
@@ -51,6 +52,7 @@ _END = b"\x00\x00"
 _INDEX = Struct(">IH")
 _TABLE = Struct(">I")
 _JOB = Struct(">Q")
+_PERIOD = Struct(">I")
 
 # The service hashes a partition key with MD5 behind this word (found out from the order of its Scans).
 _SEED = hashlib.md5(b"Outliers", usedforsecurity=False)
@@ -265,3 +267,21 @@ def tally_bounds(table_id: int, index_id: int | None) -> tuple[bytes, bytes]:
 
 def job_key(job_id: int) -> bytes:
     return JOB_SPACE + _JOB.pack(job_id)
+
+
+def token_prefix(account: str, region: str, period: int | None = None) -> bytes:
+    """What the keys of request tokens of one account in one region begin with, or those of one period of time."""
+    prefix = TOKEN_SPACE + _encode_string(account) + _encode_string(region)
+    return prefix if period is None else prefix + _PERIOD.pack(period)
+
+
+def token_key(account: str, region: str, period: int, operation: str, token: str) -> bytes:
+    """Each operation has tokens of its own. They lie together by the time of their first use, so that those of a
+    period are dropped as one range."""
+    return token_prefix(account, region, period) + _encode_string(operation) + _encode_string(token)
+
+
+def token_period(prefix: bytes, key: bytes) -> int:
+    """The period of a key that begins with `prefix`, an account's in a region."""
+    period: int = _PERIOD.unpack_from(key, len(prefix))[0]
+    return period

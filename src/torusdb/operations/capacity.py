@@ -7,7 +7,7 @@ figures: developer guide, "Read and write operations", and the measurements name
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,11 @@ from torusdb.model.schema import Table
 
 READ_UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024
+TRANSACTION_FACTOR = 2
+"""What a transaction costs more, on the table's part; indexes cost as ever (measured)."""
+
+Kind: TypeAlias = Literal["ReadCapacityUnits", "WriteCapacityUnits"]
+"""Transactions say of which kind their units are, each time they name them; other operations don't (measured)."""
 
 
 def read_units(size: int, consistent: bool | None) -> float:
@@ -44,26 +49,30 @@ class Consumed(msgspec.Struct):
         for name, units in (index_units or {}).items():
             self.index_units[name] = self.index_units.get(name, 0.0) + units
 
-    def report(self, asked: str | None, table_name: str) -> dict[str, Any] | None:
+    def report(self, asked: str | None, table_name: str, kind: Kind | None = None) -> dict[str, Any] | None:
         """The ConsumedCapacity member; None where the request didn't ask for it. `table_name` is the name or ARN
         as the request gave it, which is how the service repeats it."""
         if asked is None or asked == "NONE":
             return None
-        report: dict[str, Any] = {
-            "TableName": table_name,
-            "CapacityUnits": self.table_units + sum(self.index_units.values()),
-        }
+        total = self.table_units + sum(self.index_units.values())
+        report: dict[str, Any] = {"TableName": table_name, **_units(total, kind)}
         if asked == "INDEXES":
-            report["Table"] = {"CapacityUnits": self.table_units}
+            report["Table"] = _units(self.table_units, kind)
             for index in self.table.indexes:
                 if index.name in self.index_units:
-                    kind = "GlobalSecondaryIndexes" if index.is_global else "LocalSecondaryIndexes"
-                    report.setdefault(kind, {})[index.name] = {"CapacityUnits": self.index_units[index.name]}
+                    member = "GlobalSecondaryIndexes" if index.is_global else "LocalSecondaryIndexes"
+                    report.setdefault(member, {})[index.name] = _units(self.index_units[index.name], kind)
         return report
 
 
-def reports(consumed: Iterable[tuple[str, Consumed]], asked: str | None) -> list[dict[str, Any]] | None:
+def _units(units: float, kind: Kind | None) -> dict[str, float]:
+    return {"CapacityUnits": units} if kind is None else {"CapacityUnits": units, kind: units}
+
+
+def reports(
+    consumed: Iterable[tuple[str, Consumed]], asked: str | None, kind: Kind | None = None
+) -> list[dict[str, Any]] | None:
     """The ConsumedCapacity member of an operation on several tables: one entry a table."""
     if asked is None or asked == "NONE":
         return None
-    return [report for name, one in consumed if (report := one.report(asked, name))]
+    return [report for name, one in consumed if (report := one.report(asked, name, kind))]

@@ -68,17 +68,15 @@ def change(
     if new is None and old_record is None:
         return None
     old_size = None if old_record is None else record_size(old_record)
-    if new is None:
-        result = Change([], [key], [], old_size, None, {})
-    else:
-        result = Change([(key, pack(encode_item(new), new_size, stamp_ms))], [], [], old_size, new_size, {})
-    result.tallies.append(
-        (
-            table.own_tally_key,
-            (new is not None) - (old_record is not None),
-            (new_size if new is not None else 0) - (old_size or 0),
-        )
+    tally = (
+        table.own_tally_key,
+        (new is not None) - (old_record is not None),
+        (new_size if new is not None else 0) - (old_size or 0),
     )
+    if new is None:
+        result = Change([], [key], [tally], old_size, None, {})
+    else:
+        result = Change([(key, pack(encode_item(new), new_size, stamp_ms))], [], [tally], old_size, new_size, {})
     if table.indexes:
         _change_indexes(table, result, None if old_record is None else unpack(old_record), new, stamp_ms)
     return result

@@ -30,26 +30,26 @@ def get_item(ctx: Context, request: requests.GetItemRequest) -> Operation:
     projection = parameters.of_get(request)
     table = ctx.catalog.active_table(request.table_name)
     check_key(table, request.key)
-    _check_projection(table, projection)
+    check_projection(table, projection)
 
     record: bytes | None = (yield Get([table.key_of(request.key)]))[0]
     if request.return_consumed_capacity is None:
         # Written out for speed: most requests end here.
-        return EMPTY if record is None else b'{"Item":' + _item_json(record, projection) + b"}"
+        return EMPTY if record is None else b'{"Item":' + item_json(record, projection) + b"}"
     consumed = Consumed(table)
     consumed.add(read_units(0 if record is None else record_size(record), request.consistent_read))
     return answer(
-        Item=None if record is None else msgspec.Raw(_item_json(record, projection)),
+        Item=None if record is None else msgspec.Raw(item_json(record, projection)),
         ConsumedCapacity=consumed.report(request.return_consumed_capacity, request.table_name),
     )
 
 
-def _check_projection(table: Table, projection: Projection | None) -> None:
+def check_projection(table: Table, projection: Projection | None) -> None:
     if projection is not None:
         require_scalar_keys(projection.nested_attributes, [key.name for key in table.keys], table.index_key_names)
 
 
-def _item_json(record: bytes, projection: Projection | None) -> bytes:
+def item_json(record: bytes, projection: Projection | None) -> bytes:
     if projection is None:
         return record_item_json(record)
     return encode_item(projection.apply(unpack(record)))
@@ -65,7 +65,7 @@ def batch_get_item(ctx: Context, request: requests.BatchGetItemRequest) -> Opera
     for name, one in request.request_items.items():
         for key in one.keys:
             check_key(tables[name], key)
-        _check_projection(tables[name], projections[name])
+        check_projection(tables[name], projections[name])
 
     responses: dict[str, msgspec.Raw] = {}
     unprocessed: dict[str, Any] = {}
@@ -74,7 +74,7 @@ def batch_get_item(ctx: Context, request: requests.BatchGetItemRequest) -> Opera
     for name, one in request.request_items.items():
         taken = yield from _read_keys(tables[name], one, budget)
         budget -= taken.size
-        responses[name] = items_json([_item_json(record, projections[name]) for record in taken.records])
+        responses[name] = items_json([item_json(record, projections[name]) for record in taken.records])
         consumed.append((name, taken.consumed))
         if taken.left:
             unprocessed[name] = msgspec.structs.replace(one, keys=taken.left)

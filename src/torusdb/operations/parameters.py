@@ -109,6 +109,41 @@ def of_update(request: requests.UpdateItemRequest) -> tuple[ItemChange, Conditio
     return change, condition
 
 
+TransactWrite: TypeAlias = requests.Put | requests.Update | requests.Delete | requests.ConditionCheck
+
+
+def of_transact_write(member: TransactWrite) -> Condition | None:
+    """The condition of a member of a transaction, whose item or key is for the caller to check. Names and values
+    without an expression are let pass there (seen by others on the service in 2026), but must be well-formed."""
+    placeholders = Placeholders(member.expression_attribute_names, member.expression_attribute_values)
+    if member.condition_expression is None:
+        return None
+    condition = expressions.condition(member.condition_expression, placeholders)
+    placeholders.require_all_used()
+    return condition
+
+
+def of_transact_update(member: requests.Update) -> tuple[Update, Condition | None]:
+    placeholders = Placeholders(member.expression_attribute_names, member.expression_attribute_values)
+    change = expressions.update(member.update_expression, placeholders)
+    condition = None
+    if member.condition_expression is not None:
+        condition = expressions.condition(member.condition_expression, placeholders)
+    placeholders.require_all_used()
+    return change, condition
+
+
+def of_transact_get(member: requests.Get) -> Projection | None:
+    """As with writes, names without an expression are let pass."""
+    normalise_item(member.key)
+    placeholders = Placeholders(member.expression_attribute_names)
+    if member.projection_expression is None:
+        return None
+    projection = expressions.projection(member.projection_expression, placeholders)
+    placeholders.require_all_used()
+    return projection
+
+
 def _expected(
     request: requests.PutItemRequest | requests.DeleteItemRequest | requests.UpdateItemRequest,
 ) -> Condition | None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from torusdb.operations import batch_write, get_item, partiql, partiql_batch, query, tables, update_table, writes
+from torusdb.operations import (
+    batch_write,
+    get_item,
+    partiql,
+    partiql_batch,
+    query,
+    tables,
+    transactions,
+    update_table,
+    writes,
+)
 from torusdb.operations.context import Context
 from torusdb.storage.commands import Operation
 
@@ -27,6 +37,8 @@ OPERATIONS: dict[str, Begin] = {
     "PutItem": writes.put_item,
     "Query": query.query,
     "Scan": query.scan,
+    "TransactGetItems": transactions.transact_get_items,
+    "TransactWriteItems": transactions.transact_write_items,
     "UpdateItem": writes.update_item,
     "UpdateTable": update_table.update_table,
 }

@@ -109,7 +109,7 @@ def delete(table: Table, table_name: str, key: Item, require: Requirement | None
     return Write(table, table_name, table.key_of(key), key, require, NOTHING)
 
 
-def check(table: Table, table_name: str, key: Item, require: Requirement) -> Write:
+def check(table: Table, table_name: str, key: Item, require: Requirement | None) -> Write:
     check_key(table, key)
     return Write(table, table_name, table.key_of(key), key, require, None)
 
