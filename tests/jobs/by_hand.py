@@ -13,6 +13,7 @@ from torusdb.api.decode import from_python
 from torusdb.errors import ServiceError
 from torusdb.jobs.runner import Job
 from torusdb.jobs.tables import TABLE_JOBS
+from torusdb.jobs.tokens import clear_tokens
 from torusdb.model.attributes import Item
 from torusdb.model.records import unpack
 from torusdb.model.schema import Index, Table
@@ -80,7 +81,7 @@ class ByHand:
         """Has the jobs do everything that is due now."""
         for _ in range(ROUNDS_MAX):
             before = self.stored()
-            for job in TABLE_JOBS:
+            for job in (*TABLE_JOBS, clear_tokens):
                 JobRun(self, job).finish()
             if self.stored() == before:
                 return
