@@ -59,6 +59,21 @@ class Refused(Exception):
         self.item = item
 
 
+class EmptyKey(Refused):
+    """An index key that is empty: a transaction is refused for it as a whole."""
+
+    def __init__(self) -> None:
+        super().__init__(INVALID)
+
+
+class Cancelled(Exception):
+    """For each member of a transaction why it cannot be, or None."""
+
+    def __init__(self, reasons: list[Refused | None]) -> None:
+        super().__init__(reasons)
+        self.reasons = reasons
+
+
 INVALID = "ValidationException"
 CONDITION_FAILED = "ConditionalCheckFailedException"
 
@@ -429,6 +444,51 @@ class Answer:
 Change: TypeAlias = Callable[[Item | None], Item | None]
 
 
+@dataclass(frozen=True)
+class Step:
+    """A member of a transaction. With neither item nor update it is a deletion, or a check."""
+
+    key: Item
+    item: Item | None = None
+    update: Update | None = None
+    condition: Condition | None = None
+    is_check: bool = False
+
+    def admit(self) -> None:
+        """What is wrong with it whatever is there."""
+        if self.item is not None:
+            _check_index_keys(self.item)
+        if self.update is not None:
+            _check_known_types(self.update)
+
+    def after(self, old: Item | None) -> Item | None:
+        if self.condition is not None and not self.condition.holds(old or {}):
+            raise Refused(CONDITION_FAILED, old)
+        if self.is_check:
+            return old
+        return self.item if self.update is None else _updated(self.key, self.update, old)
+
+    def units(self, old: Item | None, new: Item | None) -> dict[str, float]:
+        units = _write_units(old, new)
+        return {**units, "table": 2 * units["table"]}
+
+
+def _found(attempts: list[Callable[[], Item | None]]) -> tuple[list[Item | None], list[Refused | None]]:
+    """What each gives, and why it does not."""
+    found: list[Item | None] = []
+    refusals: list[Refused | None] = []
+    for attempt in attempts:
+        try:
+            found.append(attempt())
+            refusals.append(None)
+        except EmptyKey:
+            raise
+        except Refused as refused:
+            found.append(None)
+            refusals.append(refused)
+    return found, refusals
+
+
 class Reference:
     def __init__(self) -> None:
         self.items: dict[tuple[str, Decimal], Item] = {}
@@ -444,16 +504,10 @@ class Reference:
         return self._write(key, lambda _: None, condition, "ALL_OLD", [])
 
     def update(self, key: Item, update: Update, condition: Condition | None, return_values: str) -> Answer:
-        for action in update.actions:
-            kind = None if action.operand is None else action.operand.known_type
-            if len(action.path) == 1 and kind is not None and kind != TYPES.get(str(action.path[0]), kind):
-                raise Refused(INVALID)
+        _check_known_types(update)
 
         def change(old: Item | None) -> Item | None:
-            new = update.apply(key if old is None else old)
-            _check_index_keys({name: value for name, value in new.items() if (old or key).get(name) != value})
-            only_takes_away = all(action.section in ("REMOVE", "DELETE") for action in update.actions)
-            return None if old is None and only_takes_away else new
+            return _updated(key, update, old)
 
         return self._write(key, change, condition, return_values, [action.path for action in update.actions])
 
@@ -466,6 +520,27 @@ class Reference:
             answer = self.delete(key) if item is None else self.put(item)
             for name, units in answer.units.items():
                 total[name] = total.get(name, 0) + units
+        return total
+
+    def transact(self, steps: Sequence[Step]) -> dict[str, float]:
+        """All of it or nothing; gives the units, added up."""
+        _, refusals = _found([lambda step=step: step.admit() for step in steps])  # type: ignore[misc]
+        first = next((number for number, refusal in enumerate(refusals) if refusal), None)
+        if first is not None:
+            raise Cancelled([refusal if number == first else None for number, refusal in enumerate(refusals)])
+        before = [self.get(step.key) for step in steps]
+        attempts = [lambda step=step, old=old: step.after(old) for step, old in zip(steps, before, strict=True)]
+        after, refusals = _found(attempts)
+        if any(refusals):
+            raise Cancelled(refusals)
+        total: dict[str, float] = {}
+        for step, old, new in zip(steps, before, after, strict=True):
+            for name, units in step.units(old, new).items():
+                total[name] = total.get(name, 0) + units
+            if new is None:
+                self.items.pop(_place(step.key), None)
+            else:
+                self.items[_place(step.key)] = new
         return total
 
     def _write(
@@ -522,10 +597,26 @@ def _place(item: Item) -> tuple[str, Decimal]:
 
 def _check_index_keys(item: Item) -> None:
     for name, kind in TYPES.items():
-        if name in item and (item[name][0] != kind or item[name] == ("S", "")):
+        if name in item and item[name] == (kind, ""):
+            raise EmptyKey
+        if name in item and item[name][0] != kind:
             raise Refused(INVALID)
     if len(item.get("l", ("S", ""))[1].encode()) > RANGE_KEY_BYTES_MAX:
         raise Refused(INVALID)
+
+
+def _check_known_types(update: Update) -> None:
+    for action in update.actions:
+        kind = None if action.operand is None else action.operand.known_type
+        if len(action.path) == 1 and kind is not None and kind != TYPES.get(str(action.path[0]), kind):
+            raise Refused(INVALID)
+
+
+def _updated(key: Item, update: Update, old: Item | None) -> Item | None:
+    new = update.apply(key if old is None else old)
+    _check_index_keys({name: value for name, value in new.items() if (old or key).get(name) != value})
+    only_takes_away = all(action.section in ("REMOVE", "DELETE") for action in update.actions)
+    return None if old is None and only_takes_away else new
 
 
 def _entry(index: Index, item: Item | None) -> Item | None:
