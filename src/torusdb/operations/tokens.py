@@ -56,12 +56,13 @@ def token_of(operation: str, text: str | None, content: Any) -> Token | None:
 
 
 def period_of(seconds: float) -> int:
-    return int(seconds // TOKEN_SECONDS)
+    """Counted from one, so that there is always one before."""
+    return int(max(seconds, 0.0) // TOKEN_SECONDS) + 1
 
 
 def over_at(period: int) -> float:
     """When the last token of a period is good no longer."""
-    return float((period + 2) * TOKEN_SECONDS)
+    return float((period + 1) * TOKEN_SECONDS)
 
 
 class Lookup:

@@ -15,7 +15,7 @@ import msgspec
 
 
 class Get(msgspec.Struct, frozen=True, gc=False):
-    """The records of `keys`, None for each that is absent: `list[bytes | None]`.
+    """The records of `keys`, all of one moment, None for each that is absent: `list[bytes | None]`.
 
     With `guard`, the operation is going to commit: the engine sees to it that what was read still holds when the
     `Commit` lands (and an embedded engine reads what is staged but not yet durable). Without it, only durable
