@@ -52,6 +52,14 @@ class Reference:
         before = [item for at, item in history if at <= moment]
         return [before[-1] if before else None, *(item for at, item in history if at > moment)]
 
+    def seen_together(self, places: list[Place], moment: int) -> list[list[Item | None]]:
+        """All that one reading of all places could have found since `moment`."""
+        return [[self._at(place, at) for place in places] for at in range(moment, self.moment + 1)]
+
+    def _at(self, place: Place, moment: int) -> Item | None:
+        history = [item for at, item in self._history.get(place, []) if at <= moment]
+        return history[-1] if history else None
+
 
 def _apply(items: dict[Place, Item], writes: Writes) -> None:
     for place, item in writes.items():

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, Generic, TypeVar
 
 from tests.simulation.reference import Item, Place, Reference, Writes
-from torusdb.errors import ConditionalCheckFailedException, ServiceError
+from torusdb.errors import ConditionalCheckFailedException, ServiceError, TransactionCanceledException
 from torusdb.model.schema import Index, Table
 from torusdb.operations.catalog import Catalog
 
@@ -80,7 +80,8 @@ class Wish:
 
     def check_outcome(self, error: ServiceError | None) -> None:
         if not self.is_free:
-            assert isinstance(error, ConditionalCheckFailedException) == self.refused, error
+            refusals = (ConditionalCheckFailedException, TransactionCanceledException)
+            assert isinstance(error, refusals) == self.refused, error
             assert self.refused or error is None, error
 
     def check_answer(self, answer: dict[str, Any], reference: Reference, begun_at: int, catalog: Catalog) -> None:
@@ -143,6 +144,18 @@ class Read(Wish):
         return self.index is None or all(name in item for name in self.index.key_names)
 
 
+class TransactRead(Read):
+    """It finds all items as they were at one moment."""
+
+    def check_answer(self, answer: dict[str, Any], reference: Reference, begun_at: int, catalog: Catalog) -> None:
+        assert self.table is not None
+        if self._is_dropped(catalog):
+            return
+        places = [place_of(self.table, member["Get"]["Key"]) for member in self.params["TransactItems"]]
+        found = [response.get("Item") for response in answer["Responses"]]
+        assert found in reference.seen_together(places, begun_at), "this was at no moment"
+
+
 def place_of(table: Table, key: Item) -> Place:
     return table.table_id, table.key_of(key)
 
@@ -178,6 +191,8 @@ class WishMaker:
                 (self._increment_if_unchanged, 10),
                 (self._delete, 10),
                 (self._batch, 8),
+                (self._transact, 12),
+                (self._transact_get, 6),
                 (self._get, 8),
                 (self._query_or_scan, 12),
                 (self._add_or_drop_index, 6),
@@ -306,6 +321,44 @@ class WishMaker:
         wish = Wish("BatchWriteItem", {"RequestItems": {table.name: list(members.values())}}, table)
         wish.writes = {place: item for place, item in writes.items() if item is not None or place in reference.latest}
         return wish
+
+    def _transact(self, table: Table, reference: Reference) -> Wish:
+        """Puts and deletions, each on condition that nothing has changed, and a check; at times the condition fails."""
+        members: dict[Place, dict[str, Any]] = {}
+        writes: dict[Place, Item | None] = {}
+        wish = Wish("TransactWriteItems", {}, table)
+        for _ in range(self._random.randint(1, BATCH_WRITES_MAX)):
+            item = self._item()
+            place = place_of(table, item)
+            if place in members:
+                continue
+            expected = place in reference.latest
+            if self._random.random() < 0.1:
+                expected = not expected
+                wish.refused = True
+            exists = "attribute_exists(p)" if expected else "attribute_not_exists(p)"
+            request: dict[str, Any] = {"TableName": table.name, "ConditionExpression": exists}
+            key = {name: item[name] for name in ("p", "s")}
+            match self._random.choice(("Put", "Put", "Delete", "ConditionCheck")):
+                case "Put":
+                    members[place] = {"Put": {**request, "Item": item}}
+                    writes[place] = item
+                case "Delete":
+                    members[place] = {"Delete": {**request, "Key": key}}
+                    if place in reference.latest:
+                        writes[place] = None
+                case check:
+                    members[place] = {check: {**request, "Key": key}}
+        wish.params["TransactItems"] = list(members.values())
+        if self._random.random() < 0.7:
+            wish.params["ClientRequestToken"] = str(self._write_number)
+        wish.writes = writes
+        return wish
+
+    def _transact_get(self, table: Table, reference: Reference) -> Wish:
+        keys = {(key["p"]["S"], key["s"]["S"]): key for key in (self._key() for _ in range(3))}
+        members = [{"Get": {"TableName": table.name, "Key": key}} for key in keys.values()]
+        return TransactRead("TransactGetItems", {"TransactItems": members}, table)
 
     def _get(self, table: Table, reference: Reference) -> Wish:
         return Read("GetItem", {"TableName": table.name, "Key": self._key(), "ConsistentRead": True}, table)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.simulation.world import World
 from torusdb.jobs import tables
-from torusdb.operations import reading
+from torusdb.operations import reading, tokens
 
 STEPS = 250
 EVENTS_SHOWN = 40
@@ -20,9 +20,10 @@ EVENTS_SHOWN = 40
 
 @pytest.fixture(autouse=True)
 def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads and back-fills of a few items take many turns."""
+    """Reads and back-fills of a few items take many turns; tokens are soon good no longer."""
     monkeypatch.setattr(reading, "CHUNK_ITEMS_MAX", 1)
     monkeypatch.setattr(tables, "BACKFILL_ITEMS_MAX", 2)
+    monkeypatch.setattr(tokens, "TOKEN_SECONDS", 20)
 
 
 def simulate(seed: int) -> World:
@@ -60,8 +61,18 @@ def test_a_seed_is_a_history() -> None:
 def test_histories_are_eventful() -> None:
     """Were the scheduler to stop making trouble, the other tests here would be worth little."""
     events = [event for seed in range(20) for event in simulate(seed).log]
-    for wanted in ("crash, with 0", "crash, with 1", "fail", "fail and keep", "job 1", "go on Scan", "go on Query"):
+    for wanted in (
+        "crash, with 0",
+        "crash, with 1",
+        "fail",
+        "fail and keep",
+        "job 1",
+        "job 3",
+        "go on Scan",
+        "go on Query",
+    ):
         assert any(event.startswith(wanted) for event in events), wanted
     assert any(event.startswith("answer UpdateTable") for event in events)
-    assert any(event.startswith("answer BatchWriteItem") for event in events)
+    for operation in ("BatchWriteItem", "TransactWriteItems", "TransactGetItems"):
+        assert any(event.startswith(f"answer {operation}") for event in events), operation
     assert any(event.startswith("answer") and event.endswith("with a failure") for event in events)

@@ -23,6 +23,8 @@ from torusdb.api.answers import decode_answer
 from torusdb.api.decode import from_python
 from torusdb.jobs.runner import Job, Running
 from torusdb.jobs.tables import TABLE_JOBS
+from torusdb.jobs.tokens import clear_tokens
+from torusdb.model import keys
 from torusdb.operations.catalog import Catalog, Namespace, load_catalogs
 from torusdb.operations.context import Context, Settings
 from torusdb.operations.registry import OPERATIONS
@@ -114,7 +116,7 @@ class World:
             self._wake_jobs,
             self._settings,
         )
-        self._jobs = [JobRun(job) for job in TABLE_JOBS]
+        self._jobs = [JobRun(job) for job in (*TABLE_JOBS, clear_tokens)]
 
     def _wake_jobs(self) -> None:
         for job in self._jobs:
@@ -263,6 +265,7 @@ class World:
         assert all(table.status == "ACTIVE" for table in catalog)
         assert all(index.status == "ACTIVE" for table in catalog for index in table.indexes)
         check_nothing_else(catalog, self.engine.durable.records)
+        assert not any(key.startswith(keys.TOKEN_SPACE) for key in self.engine.durable.records)
 
     # What holds after every step
 
