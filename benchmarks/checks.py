@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.client import Client, WrongAnswerError
-from benchmarks.data import BATCH_WRITE_ITEMS, ITEMS_PER_PARTITION, SEED, Dataset, comparable
+from benchmarks.data import BATCH_WRITE_ITEMS, ITEMS_PER_PARTITION, SEED, TRANSACTION_ITEMS, Dataset, comparable
 from benchmarks.workloads import Target
 
 SAMPLES = 10
@@ -163,6 +163,63 @@ def check_batch_write(client: Client, target: Target) -> None:
             _require_same(_read(client, data, _key(data, number)), data.item(number, version), "BatchWriteItem")
 
 
+def check_transfer(client: Client, target: Target) -> None:
+    """Both items change, or none; the same token again changes nothing."""
+    data = target.dataset
+    first, second = _numbers(data, 2)
+
+    def moving(amount: int, version: int, token: str) -> dict[str, Any]:
+        updates = []
+        for number, change in ((first, -amount), (second, amount)):
+            values = {":change": {"N": str(change)}, ":version": {"N": str(version if number == second else 1)}}
+            update = {
+                "TableName": data.table,
+                "Key": _key(data, number),
+                "UpdateExpression": "SET balance = balance + :change",
+                "ConditionExpression": "version = :version",
+                "ExpressionAttributeValues": values,
+            }
+            updates.append({"Update": update})
+        return {"TransactItems": updates, "ClientRequestToken": token}
+
+    def require_moved(amount: int, text: str) -> None:
+        for number, change in ((first, -amount), (second, amount)):
+            wanted = data.item(number)
+            wanted["balance"] = {"N": str(int(wanted["balance"]["N"]) + change)}
+            _require_same(_read(client, data, _key(data, number)), wanted, text)
+
+    run = f"{random.randrange(1 << 32):x}"  # a token of an earlier check would be known already
+    for _ in range(2):
+        client.call("TransactWriteItems", moving(5, 1, f"{run} there"))
+        require_moved(5, "TransactWriteItems")
+    name = client.failure("TransactWriteItems", moving(7, 2, f"{run} never"))
+    _require(name == "TransactionCanceledException", f"TransactWriteItems: {name} where a condition fails")
+    require_moved(5, "TransactWriteItems that was cancelled")
+    client.call("TransactWriteItems", moving(-5, 1, f"{run} back"))
+    require_moved(0, "TransactWriteItems")
+
+
+def check_transact_put(client: Client, target: Target) -> None:
+    data = target.dataset
+    numbers = _numbers(data, TRANSACTION_ITEMS)
+    for version in (9, 1):  # The second puts things back as they were.
+        puts = [{"Put": {"TableName": data.table, "Item": data.item(number, version)}} for number in numbers]
+        client.call("TransactWriteItems", {"TransactItems": puts})
+        for number in numbers:
+            _require_same(_read(client, data, _key(data, number)), data.item(number, version), "TransactWriteItems")
+
+
+def check_transact_get(client: Client, target: Target) -> None:
+    """In the order asked for, with a gap where there is no item."""
+    data = target.dataset
+    numbers = _numbers(data, TRANSACTION_ITEMS - 1)
+    keys = [*(_key(data, number) for number in numbers), {"pk": {"S": "nobody"}, "sk": {"S": "nothing"}}]
+    gets = [{"Get": {"TableName": data.table, "Key": key}} for key in keys]
+    responses = client.call("TransactGetItems", {"TransactItems": gets})["Responses"]
+    found = [response.get("Item") for response in responses]
+    _require_same(found, [*(data.item(number) for number in numbers), None], "TransactGetItems")
+
+
 def sum_of_balances(client: Client, dataset: Dataset) -> int:
     """What UpdateItem adds to: no update under load may be lost, and none done twice."""
     total = 0
@@ -184,4 +241,7 @@ CHECKS: dict[str, Check] = {
     "Scan 1 MB": check_scan,
     "BatchGetItem 100": check_batch_get,
     "BatchWriteItem 25": check_batch_write,
+    "TransactWriteItems 2": check_transfer,
+    "TransactWriteItems 25": check_transact_put,
+    "TransactGetItems 25": check_transact_get,
 }

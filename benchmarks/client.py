@@ -15,6 +15,10 @@ class WrongAnswerError(Exception):
     """A server answered, but not what it must."""
 
 
+class UnsupportedError(WrongAnswerError):
+    """A server does not have the operation, and says so."""
+
+
 def request_headers(operation: str) -> dict[str, str]:
     """What an SDK sends. Peers parse the signature's form but none verifies it, so a constant one does."""
     now = datetime.now(UTC)
@@ -53,6 +57,8 @@ class Client:
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """The decoded answer; anything but 200 is a WrongAnswerError."""
         status, body = self.send(operation, msgspec.json.encode(request))
+        if status != 200 and b"UnknownOperationException" in body:
+            raise UnsupportedError(f"has no {operation}")
         if status != 200:
             raise WrongAnswerError(f"{operation}: status {status}, {body[:200].decode(errors='replace')}")
         answer: dict[str, Any] = msgspec.json.decode(body)

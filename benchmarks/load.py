@@ -168,10 +168,11 @@ def time_boto3(port: int, workload: Workload, bodies: list[Body], seconds: float
 
 
 def _boto3_requests(workload: Workload, bodies: list[Body], salt: str) -> Iterator[dict[str, Any]]:
-    """Decoded requests without end; a fresh key in each where the workload wants one."""
-    some = bodies[:BOTO3_REQUESTS_MAX]
-    decoded = itertools.cycle([msgspec.json.decode(body.json) for body in some])
-    for counter, request in enumerate(decoded):
+    """Decoded requests without end; a fresh key in each where the workload wants one. Tokens boto3 makes itself."""
+    some = [msgspec.json.decode(body.json) for body in bodies[:BOTO3_REQUESTS_MAX]]
+    for request in some:
+        request.pop("ClientRequestToken", None)
+    for counter, request in enumerate(itertools.cycle(some)):
         if workload.is_fresh:
             request["Item"]["pk"]["S"] = f"{salt}{counter:010}"
         yield request

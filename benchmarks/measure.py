@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.cells import FAILURES, Boto3Cell, Cell, Running, WrkCell
 from benchmarks.checks import CHECKS
-from benchmarks.client import Client
+from benchmarks.client import Client, UnsupportedError
 from benchmarks.data import Dataset
 from benchmarks.durability import watch
 from benchmarks.install import PeerMissingError
@@ -119,6 +119,8 @@ class Measurement:
         for workload in self.plan.workloads:
             try:
                 CHECKS[workload.name](running.client, target)
+            except UnsupportedError as error:
+                running.wrong[workload.name, target.dataset.label] = str(error)
             except (*FAILURES, KeyError) as error:
                 running.wrong[workload.name, target.dataset.label] = f"{type(error).__name__}: {error}"
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.client import request_headers
-from benchmarks.data import BATCH_WRITE_ITEMS, ITEMS_PER_PARTITION, SEED, Dataset
+from benchmarks.data import BATCH_WRITE_ITEMS, ITEMS_PER_PARTITION, SEED, TRANSACTION_ITEMS, Dataset
 
 FRESH_KEY = b"@" * 20
 """Where the load generator puts a key that was never used; see wrk/load.lua."""
@@ -142,6 +142,42 @@ def _batch_write_bodies(target: Target, chosen: random.Random, count: int) -> li
     return [Body(data.batch_write_body(numbers, version=3)) for numbers in picks]
 
 
+def _transaction(members: list[bytes]) -> Body:
+    """With a token of its own each time, as SDKs send them."""
+    return Body(b'{"TransactItems":[%b],"ClientRequestToken":"%b"}' % (b",".join(members), FRESH_KEY))
+
+
+def _transfer_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    data = target.dataset
+    form = (
+        b'{"Update":{"TableName":"%b","Key":%b,"UpdateExpression":"SET balance = balance + :amount",'
+        b'"ConditionExpression":"attribute_exists(pk)","ExpressionAttributeValues":{":amount":{"N":"%d"}}}}'
+    )
+    bodies = []
+    for _ in range(count):
+        numbers = zip(chosen.sample(range(data.items), 2), (-1, 1), strict=True)
+        bodies.append(_transaction([form % (data.table.encode(), data.key_json(n), amount) for n, amount in numbers]))
+    return bodies
+
+
+def _transact_put_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    data = target.dataset
+    picks = (chosen.sample(range(data.items), TRANSACTION_ITEMS) for _ in range(count))
+    form = b'{"Put":{"TableName":"%b","Item":%b}}'
+    return [_transaction([form % (data.table.encode(), data.item_json(n, version=4)) for n in ns]) for ns in picks]
+
+
+def _transact_get_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    data = target.dataset
+    form = b'{"Get":{"TableName":"%b","Key":%b}}'
+    bodies = []
+    for _ in range(count):
+        numbers = chosen.sample(range(data.items), TRANSACTION_ITEMS)
+        members = b",".join(form % (data.table.encode(), data.key_json(n)) for n in numbers)
+        bodies.append(Body(b'{"TransactItems":[%b]}' % members))
+    return bodies
+
+
 _OBJECT = r"^%s*{"
 WORKLOADS = [
     Workload("GetItem", "GetItem", False, _get_bodies, r'"Item"%s*:', 1),
@@ -152,4 +188,7 @@ WORKLOADS = [
     Workload("Scan 1 MB", "Scan", False, _scan_bodies, r'"LastEvaluatedKey"%s*:', unit="MB/s"),
     Workload("BatchGetItem 100", "BatchGetItem", False, _batch_get_bodies, r'"UnprocessedKeys"%s*:%s*{%s*}', 100),
     Workload("BatchWriteItem 25", "BatchWriteItem", True, _batch_write_bodies, r'"UnprocessedItems"%s*:%s*{%s*}'),
+    Workload("TransactWriteItems 2", "TransactWriteItems", True, _transfer_bodies, _OBJECT),
+    Workload("TransactWriteItems 25", "TransactWriteItems", True, _transact_put_bodies, _OBJECT),
+    Workload("TransactGetItems 25", "TransactGetItems", False, _transact_get_bodies, r'"Responses"%s*:', 25),
 ]

@@ -94,11 +94,12 @@ def test_an_item_for_a_key_that_is_not_there_is_seen(loaded: Database, target: T
     check_spoilt(loaded, target, "GetItem", spoil)
 
 
-@pytest.mark.parametrize("workload", ["PutItem overwrite", "BatchWriteItem 25"])
+@pytest.mark.parametrize("workload", ["PutItem overwrite", "BatchWriteItem 25", "TransactWriteItems 25"])
 def test_a_write_that_is_not_kept_is_seen(loaded: Database, target: Target, workload: str) -> None:
     class Forgetful(InProcessClient):
         def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-            return {} if operation in ("PutItem", "BatchWriteItem") else super().call(operation, request)
+            forgotten = ("PutItem", "BatchWriteItem", "TransactWriteItems")
+            return {} if operation in forgotten else super().call(operation, request)
 
     with pytest.raises(WrongAnswerError):
         CHECKS[workload](Forgetful(loaded), target)
@@ -173,6 +174,44 @@ def test_a_batch_that_is_answered_in_part_is_seen(loaded: Database, target: Targ
             answer[left]["large"].pop()
 
     check_spoilt(loaded, target, "BatchGetItem 100", in_answers_to("BatchGetItem", change))
+
+
+class WithoutRollback(InProcessClient):
+    """Members of a transaction land one by one, until one fails."""
+
+    def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        if operation == "TransactWriteItems":
+            for member in request["TransactItems"]:
+                self._db.call(operation, {"TransactItems": [member]})
+            return {}
+        return super().call(operation, request)
+
+
+class WithoutTokens(InProcessClient):
+    def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        plain = {name: value for name, value in request.items() if name != "ClientRequestToken"}
+        return super().call(operation, plain)
+
+
+@pytest.mark.parametrize("kind", [WithoutRollback, WithoutTokens])
+def test_a_transaction_that_lands_in_part_or_twice_is_seen(
+    loaded: Database, target: Target, kind: type[InProcessClient]
+) -> None:
+    data = target.dataset
+    try:
+        with pytest.raises(WrongAnswerError):
+            CHECKS["TransactWriteItems 2"](kind(loaded), target)
+    finally:  # The refused check has not put its items back.
+        for number in range(data.items):
+            loaded.call("PutItem", {"TableName": data.table, "Item": data.item(number)})
+
+
+@pytest.mark.parametrize("change", [list.reverse, list.pop])
+def test_a_transaction_read_out_of_order_or_in_part_is_seen(
+    loaded: Database, target: Target, change: Callable[[list[Any]], Any]
+) -> None:
+    spoil = in_answers_to("TransactGetItems", lambda answer: change(answer["Responses"]))
+    check_spoilt(loaded, target, "TransactGetItems 25", spoil)
 
 
 def test_items_weigh_what_their_table_says(loaded: Database) -> None:
