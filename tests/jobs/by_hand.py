@@ -148,3 +148,16 @@ def hand() -> Iterator[ByHand]:
     database = ByHand()
     yield database
     database.close()
+
+
+@pytest.fixture
+def things(hand: ByHand) -> ByHand:
+    """With a table named Things, whose partition key is `pk`, a string."""
+    hand.call(
+        "CreateTable",
+        TableName="Things",
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    return hand

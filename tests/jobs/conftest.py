@@ -1,3 +1,3 @@
-from tests.jobs.by_hand import hand
+from tests.jobs.by_hand import hand, things
 
-__all__ = ["hand"]
+__all__ = ["hand", "things"]

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.jobs.by_hand import NOON, ByHand, JobRun
 from tests.operations.shorthand import S
 from torusdb.jobs.tokens import clear_tokens
 from torusdb.model import keys
 from torusdb.operations.tokens import TOKEN_SECONDS, period_of
-
-
-@pytest.fixture
-def things(hand: ByHand) -> ByHand:
-    hand.call(
-        "CreateTable",
-        TableName="Things",
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    return hand
 
 
 def use(things: ByHand, token: str) -> None:

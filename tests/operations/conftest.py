@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeAlias
 
 import pytest
 
-from tests.jobs.by_hand import hand  # noqa: F401 (a fixture)
+from tests.jobs.by_hand import hand, things  # noqa: F401 (fixtures)
 from torusdb import Database
 
 IndexSpec: TypeAlias = tuple[str, str | list[str]]

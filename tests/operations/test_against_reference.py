@@ -457,15 +457,10 @@ def assert_same_order(index: Index, found: list[Item], expected: list[Item]) -> 
     assert comparable(found) == comparable(expected)
 
 
-@pytest.mark.parametrize("on_disk", [False, True], ids=["in memory", "on disk"])
-@pytest.mark.parametrize("examples_max", [5, pytest.param(2000, marks=pytest.mark.slow)])
-def test_torusdb_agrees_with_the_reference(on_disk: bool, examples_max: int) -> None:
-    class Kind(Machine):
-        pass
-
-    Kind.on_disk = on_disk
+def run_machine(machine: type[Machine], is_on_disk: bool, examples_max: int) -> None:
+    kind = type("Kind", (machine,), {"on_disk": is_on_disk})
     run_state_machine_as_test(
-        Kind,
+        kind,
         settings=settings(
             max_examples=examples_max,
             stateful_step_count=40,
@@ -473,3 +468,9 @@ def test_torusdb_agrees_with_the_reference(on_disk: bool, examples_max: int) -> 
             suppress_health_check=list(HealthCheck),
         ),
     )
+
+
+@pytest.mark.parametrize("on_disk", [False, True], ids=["in memory", "on disk"])
+@pytest.mark.parametrize("examples_max", [5, pytest.param(2000, marks=pytest.mark.slow)])
+def test_torusdb_agrees_with_the_reference(on_disk: bool, examples_max: int) -> None:
+    run_machine(Machine, on_disk, examples_max)

@@ -19,15 +19,8 @@ from torusdb.storage.commands import Commit, Get
 
 
 @pytest.fixture
-def table(hand: ByHand) -> Table:
-    hand.call(
-        "CreateTable",
-        TableName="Things",
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    return hand.table("Things")
+def table(things: ByHand) -> Table:
+    return things.table("Things")
 
 
 def insert(table: Table, pk: str) -> Write:

@@ -171,18 +171,6 @@ def test_of_many_repetitions_at_once_one_changes_something(db: Database, table: 
 # Time.
 
 
-@pytest.fixture
-def things(hand: ByHand) -> ByHand:
-    hand.call(
-        "CreateTable",
-        TableName="Things",
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    return hand
-
-
 def added(things: ByHand) -> int:
     things.call("TransactWriteItems", **add_one())
     return int(things.call("GetItem", TableName="Things", Key={"pk": S("a")})["n"]["N"])

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import rule, run_state_machine_as_test
+from hypothesis.stateful import rule
 
 from tests.operations import reference
 from tests.operations.reference import (
@@ -34,6 +33,7 @@ from tests.operations.test_against_reference import (
     conditions,
     items,
     keys,
+    run_machine,
     sometimes_a_condition,
     units_of,
     updates,
@@ -174,16 +174,4 @@ class TransactingMachine(Machine):
 @pytest.mark.parametrize("on_disk", [False, True], ids=["in memory", "on disk"])
 @pytest.mark.parametrize("examples_max", [10, pytest.param(2000, marks=pytest.mark.slow)])
 def test_transactions_agree_with_the_reference(on_disk: bool, examples_max: int) -> None:
-    class Kind(TransactingMachine):
-        pass
-
-    Kind.on_disk = on_disk
-    run_state_machine_as_test(
-        Kind,
-        settings=settings(
-            max_examples=examples_max,
-            stateful_step_count=40,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_machine(TransactingMachine, on_disk, examples_max)

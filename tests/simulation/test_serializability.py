@@ -10,21 +10,16 @@ import pytest
 
 from tests.simulation.optimistic import World
 from tests.simulation.serializability import Lists, Transaction, check
-from tests.simulation.test_simulation import EVENTS_SHOWN, seeds
+from tests.simulation.test_simulation import seeds, told
 
 STEPS = 600
 
 
 def simulate(seed: int, validates: bool = True) -> World:
     world = World(seed, validates)
-    try:
+    with told(seed, world.log):
         world.run(STEPS)
         check(world.history, world.lists())
-    except BaseException as error:
-        events = "\n  ".join(world.log[-EVENTS_SHOWN:])
-        replay = f"TORUSDB_SEED={seed} python -m pytest {__file__}"
-        error.add_note(f"Its last events:\n  {events}\nReplay: {replay}")
-        raise
     return world
 
 

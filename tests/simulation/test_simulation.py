@@ -6,7 +6,8 @@ TORUSDB_SEED=17 python -m pytest tests/simulation
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -28,14 +29,21 @@ def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def simulate(seed: int) -> World:
     world = World(seed)
-    try:
+    with told(seed, world.log):
         world.run(STEPS)
         world.come_to_rest()
+    return world
+
+
+@contextmanager
+def told(seed: int, log: list[str]) -> Iterator[None]:
+    """A failure says how it came to it, and how to see it again."""
+    try:
+        yield
     except BaseException as error:
-        events = "\n  ".join(world.log[-EVENTS_SHOWN:])
+        events = "\n  ".join(log[-EVENTS_SHOWN:])
         error.add_note(f"Its last events:\n  {events}\nReplay: TORUSDB_SEED={seed} python -m pytest tests/simulation")
         raise
-    return world
 
 
 def seeds(default: Iterable[int]) -> Iterable[int]:

@@ -15,7 +15,7 @@ import msgspec
 
 from torusdb.api import requests
 from torusdb.errors import EmptyKeyValue, ServiceError, ValidationException
-from torusdb.expressions import Projection
+from torusdb.expressions import Condition, Projection
 from torusdb.model.records import record_size
 from torusdb.model.schema import Table
 from torusdb.model.values import TOO_DEEP, normalise_item
@@ -27,7 +27,7 @@ from torusdb.operations.get_item import check_projection, item_json
 from torusdb.operations.key_checks import check_key
 from torusdb.operations.tokens import token_of
 from torusdb.operations.transaction_step import land, require_distinct, require_none, require_size
-from torusdb.operations.write_step import Write, required
+from torusdb.operations.write_step import Requirement, Write, requiring
 from torusdb.operations.writes import check_size, metrics_by_table
 from torusdb.storage.commands import Get, Operation
 
@@ -73,7 +73,7 @@ def _draft(member: requests.TransactWriteItem) -> Draft:
 
 def _draft_put(member: requests.Put) -> Draft:
     size = normalise_item(member.item)
-    require = _required(member)
+    require = _required(member, parameters.of_transact_write(member))
     check_size(size)
     name = member.table_name
     return Draft(name, lambda table: write_step.put(table, name, member.item, size, require))
@@ -88,7 +88,7 @@ def _draft_update(member: requests.Update) -> Draft:
         if fault.message != TOO_DEEP:
             raise
         return Draft(name, _refusing(fault))
-    require = required(condition, member.return_values_on_condition_check_failure)
+    require = _required(member, condition)
     return Draft(name, lambda table: write_step.update(table, name, member.key, change, require))
 
 
@@ -104,18 +104,18 @@ def _refusing(fault: ValidationException) -> Callable[[Table], Write]:
 
 def _draft_delete(member: requests.Delete) -> Draft:
     normalise_item(member.key)
-    require = _required(member)
+    require = _required(member, parameters.of_transact_write(member))
     return Draft(member.table_name, lambda table: write_step.delete(table, member.table_name, member.key, require))
 
 
 def _draft_check(member: requests.ConditionCheck) -> Draft:
     normalise_item(member.key)
-    require = _required(member)
+    require = _required(member, parameters.of_transact_write(member))
     return Draft(member.table_name, lambda table: write_step.check(table, member.table_name, member.key, require))
 
 
-def _required(member: requests.Put | requests.Delete | requests.ConditionCheck) -> write_step.Requirement | None:
-    return required(parameters.of_transact_write(member), member.return_values_on_condition_check_failure)
+def _required(member: parameters.TransactWrite, condition: Condition | None) -> Requirement | None:
+    return None if condition is None else requiring(condition, member.return_values_on_condition_check_failure)
 
 
 def _admitted(ctx: Context, drafts: Sequence[Draft]) -> list[Write]:

@@ -157,12 +157,9 @@ def _updated(table: Table, update_: ItemChange, old: Item | None, key: Item, ove
     return After(new, size)
 
 
-def required(condition: Condition | None, on_failure: str | None) -> Requirement | None:
+def requiring(condition: Condition, on_failure: str | None) -> Requirement:
     """`on_failure` is ReturnValuesOnConditionCheckFailure."""
-    return None if condition is None else _requiring(condition, on_failure)
 
-
-def _requiring(condition: Condition, on_failure: str | None) -> Requirement:
     def require(before: Before) -> None:
         if not condition.matches(before.item):
             raise condition_failed(before, on_failure)

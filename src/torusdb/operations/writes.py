@@ -23,7 +23,7 @@ from torusdb.operations.capacity import Consumed, table_write_units
 from torusdb.operations.changes import Change
 from torusdb.operations.context import Context
 from torusdb.operations.parameters import ItemChange
-from torusdb.operations.write_step import Decided, Write, decide, required
+from torusdb.operations.write_step import Decided, Write, decide, requiring
 from torusdb.storage.commands import Command, Commit, Get, Operation, Tally
 
 GIB = 1024**3
@@ -41,7 +41,8 @@ def put_item(ctx: Context, request: requests.PutItemRequest) -> Operation:
     _check_old_or_none(request.return_values)
     check_size(size)
     table = ctx.catalog.active_table(request.table_name)
-    require = required(condition, request.return_values_on_condition_check_failure)
+    on_failure = request.return_values_on_condition_check_failure
+    require = None if condition is None else requiring(condition, on_failure)
     return (yield from _perform(ctx, request, write_step.put(table, request.table_name, item, size, require)))
 
 
@@ -49,14 +50,16 @@ def delete_item(ctx: Context, request: requests.DeleteItemRequest) -> Operation:
     condition = parameters.of_delete(request)
     _check_old_or_none(request.return_values)
     table = ctx.catalog.active_table(request.table_name)
-    require = required(condition, request.return_values_on_condition_check_failure)
+    on_failure = request.return_values_on_condition_check_failure
+    require = None if condition is None else requiring(condition, on_failure)
     return (yield from _perform(ctx, request, write_step.delete(table, request.table_name, request.key, require)))
 
 
 def update_item(ctx: Context, request: requests.UpdateItemRequest) -> Operation:
     update, condition = parameters.of_update(request)
     table = ctx.catalog.active_table(request.table_name)
-    require = required(condition, request.return_values_on_condition_check_failure)
+    on_failure = request.return_values_on_condition_check_failure
+    require = None if condition is None else requiring(condition, on_failure)
     write = write_step.update(table, request.table_name, request.key, update, require, counts_overhead=True)
     return (yield from _perform(ctx, request, write, update))
 
