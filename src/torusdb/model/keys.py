@@ -37,7 +37,7 @@ CATALOG_SPACE: Final = b"\x01"
 ITEM_SPACE: Final = b"\x02"
 JOB_SPACE: Final = b"\x03"
 TALLY_SPACE: Final = b"\x04"
-TOKEN_SPACE: Final = b"\x08"
+TOKEN_SPACE: Final = b"\x07"
 
 HASH_BYTES: Final = 8
 PARTITION_PREFIX_BYTES: Final = 7
