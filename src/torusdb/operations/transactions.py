@@ -43,7 +43,7 @@ class Draft(msgspec.Struct, frozen=True):
 def transact_write_items(ctx: Context, request: requests.TransactWriteItemsRequest) -> Operation:
     _check_actions(request.transact_items)
     drafts = [_draft(member) for member in request.transact_items]
-    writes = _admitted(ctx, drafts)
+    writes = admitted(ctx, drafts)
     token = token_of("TransactWriteItems", request.client_request_token, request.transact_items)
     landed = yield from land(ctx, writes, token)
     metrics = None
@@ -118,7 +118,7 @@ def _required(member: parameters.TransactWrite, condition: Condition | None) -> 
     return None if condition is None else requiring(condition, member.return_values_on_condition_check_failure)
 
 
-def _admitted(ctx: Context, drafts: Sequence[Draft]) -> list[Write]:
+def admitted(ctx: Context, drafts: Sequence[Draft]) -> list[Write]:
     tables = [ctx.catalog.active_table(draft.table_name) for draft in drafts]
     writes: list[Write] = []
     faults: list[ServiceError | None] = []
@@ -130,11 +130,11 @@ def _admitted(ctx: Context, drafts: Sequence[Draft]) -> list[Write]:
             raise
         except ValidationException as fault:
             faults.append(fault)
-    _require_no_first(faults)
+    require_no_first(faults)
     return writes
 
 
-def _require_no_first(faults: list[ServiceError | None]) -> None:
+def require_no_first(faults: list[ServiceError | None]) -> None:
     """Of faults in members' keys only the first is told; the other members have None in the reasons (measured)."""
     first = next((number for number, fault in enumerate(faults) if fault is not None), None)
     require_none([fault if number == first else None for number, fault in enumerate(faults)])
@@ -173,7 +173,7 @@ def _keys_to_read(
             faults.append(None)
         except ValidationException as fault:
             faults.append(fault)
-    _require_no_first(faults)
+    require_no_first(faults)
     return keys
 
 
