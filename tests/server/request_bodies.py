@@ -133,6 +133,8 @@ def _structure(draw: st.DrawFn, shape_name: str, faulty: bool) -> dict[str, Any]
         if draw(st.integers(1, 20)) <= chances:
             value[member.name] = draw(_value(member.shape, member.name, faulty))
     if not faulty:
+        if shape_name == "TransactWriteItem" and value:
+            value = dict([draw(st.sampled_from(list(value.items())))])  # one action to a member
         _define_placeholders(value)
     return value
 

@@ -49,7 +49,8 @@ _decode_used = msgspec.json.Decoder(Used).decode
 
 
 def token_of(operation: str, text: str | None, content: Any) -> Token | None:
-    """The token of a request that does `content`. Members of maps count in any order, as some SDKs shuffle them."""
+    """The token of a request that does `content`. Members of maps count in any order: Go's SDK writes a repetition in
+    another one (aws-sdk-go-v2 #1900)."""
     if text is None:
         return None
     return Token(operation, text, hashlib.sha256(_encode_sorted(content)).digest())
