@@ -348,6 +348,8 @@ class Operand:
         value = plain(self.value)
         if there[0] != value[0]:
             raise Refused(INVALID)
+        if self.kind == "list_append":
+            return "L", there[1] + value[1]
         return value[0], total(there[1], value[1].copy_negate() if self.kind == "-" else value[1])
 
     @property

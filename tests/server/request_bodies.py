@@ -171,6 +171,8 @@ def _special(shape_name: str, member: str, faulty: bool) -> st.SearchStrategy[An
     if member in ("TableName", "TableArn", "ResourceArn"):
         arn = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
         return st.sampled_from([TABLE, TABLE, "", "x" * 256, arn, "a b"] if faulty else [*[TABLE] * 5, "Another", arn])
+    if member == "ClientRequestToken":
+        return st.sampled_from(["token", "another", "x" * 37, ""] if faulty else ["token", "another"])
     if member == "IndexName":
         return st.sampled_from([INDEX, INDEX, INDEX, "Another", ""])
     if member in EXPRESSIONS:
