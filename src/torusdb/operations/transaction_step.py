@@ -35,7 +35,8 @@ from torusdb.operations.writes import commit_all, outgrowing
 from torusdb.storage.commands import Command, Get
 
 TRANSACTION_BYTES_MAX: Final = 4 * 1024 * 1024
-"""All items of a transaction together (API reference)."""
+"""All items of a transaction together (API reference), each as large as it is charged for: that what is there counts as
+well as what comes is what ExtendDB's authors say of the service."""
 
 CODES: Final[dict[type[ServiceError], str]] = {
     ConditionalCheckFailedException: "ConditionalCheckFailed",
