@@ -38,6 +38,7 @@ EXPRESSIONS["FilterExpression"] = EXPRESSIONS["ConditionExpression"]
 """Right ones, by member."""
 
 VALUES: dict[str, Any] = {":n": {"N": "1"}, ":m": {"N": "2"}, ":s": {"SS": ["x"]}, ":l": {"L": [{"S": "x"}]}}
+TEXTS = {"IndexName": [INDEX, INDEX, INDEX, "Another", ""], "ClientRequestToken": ["token", "another"]}
 LEGACY = {
     *["AttributesToGet", "AttributeUpdates", "ConditionalOperator", "Expected", "KeyConditions", "QueryFilter"],
     "ScanFilter",
@@ -171,10 +172,8 @@ def _special(shape_name: str, member: str, faulty: bool) -> st.SearchStrategy[An
     if member in ("TableName", "TableArn", "ResourceArn"):
         arn = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
         return st.sampled_from([TABLE, TABLE, "", "x" * 256, arn, "a b"] if faulty else [*[TABLE] * 5, "Another", arn])
-    if member == "ClientRequestToken":
-        return st.sampled_from(["token", "another", "x" * 37, ""] if faulty else ["token", "another"])
-    if member == "IndexName":
-        return st.sampled_from([INDEX, INDEX, INDEX, "Another", ""])
+    if member in TEXTS:
+        return st.sampled_from(TEXTS[member])
     if member in EXPRESSIONS:
         right = st.sampled_from(EXPRESSIONS[member])
         return st.one_of(
