@@ -15,6 +15,7 @@ from torusdb.api import requests
 from torusdb.errors import (
     ConditionalCheckFailedException,
     DuplicateItemException,
+    ItemCollectionSizeLimitExceededException,
     ResourceNotFoundException,
     ServiceError,
     ValidationException,
@@ -27,13 +28,14 @@ from torusdb.operations.context import Context
 from torusdb.operations.partiql_reads import Reads, compile_select
 from torusdb.operations.partiql_writes import compile_write, returned
 from torusdb.operations.write_step import Decided, Write, decide
-from torusdb.operations.writes import commit_all, consumed_by
+from torusdb.operations.writes import check_collections, commit_all, consumed_by
 from torusdb.partiql import Exists, Select, Statement, Values, parse
 from torusdb.storage.commands import Command, Get, Operation
 
 CODES: Final[dict[type[ServiceError], str]] = {
     ConditionalCheckFailedException: "ConditionalCheckFailed",
     DuplicateItemException: "DuplicateItem",
+    ItemCollectionSizeLimitExceededException: "ItemCollectionSizeLimitExceeded",
     ResourceNotFoundException: "ResourceNotFound",
 }
 """What an error is called in a batch (service model, BatchStatementErrorCodeEnum)."""
@@ -169,12 +171,24 @@ def _write_all(ctx: Context, jobs: list[Member]) -> Generator[Command, Any, None
             member.error = error
             old_size = None if record is None else record_size(record)
             member.units = table_write_units(old_size, write.size)
+            continue
+        yield from _check_collection(member)
     decided = [member.decided for member in jobs if member.decided is not None]
     yield from commit_all([one.change for one in decided if one.change is not None])
     for member in jobs:
         if member.decided is not None and member.statement is not None:
             item = returned(member.statement.command, member.values, member.decided)
             member.item = None if item is None else msgspec.Raw(encode_item(item))
+
+
+def _check_collection(member: Member) -> Generator[Command, Any, None]:
+    """A statement that would let its item collection outgrow the limit fails for itself, not for the batch."""
+    if member.decided is None or member.decided.change is None:
+        return
+    try:
+        yield from check_collections([member.decided.change])
+    except ServiceError as error:
+        member.error, member.decided = error, None
 
 
 def _consumed(jobs: list[Member], asked: str | None) -> list[dict[str, Any]] | None:

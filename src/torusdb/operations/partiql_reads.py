@@ -39,6 +39,8 @@ class KeyRange(msgspec.Struct):
     """The partition key, as it is ordered; empty for a Scan."""
     holds_one: bool = False
     """It is the key of one item: nothing comes behind what it holds."""
+    is_whole: bool = False
+    """It is all of its partition key: no condition with a range key has narrowed it."""
 
 
 class Reads(msgspec.Struct):
@@ -173,9 +175,7 @@ def _read_branches(reads: Reads, branches: Branches) -> None:
         # The words are ours.
         raise ValidationException(f"The number of hash key values exceeds the maximum of {HASH_VALUES_MAX}")
     for together in by_partition.values():
-        together.sort(key=_start_of)
-        _require_no_overlap(together)
-        reads.ranges += together
+        reads.ranges += _distinct(together)
     if all(says_all for _, says_all in found):
         reads.filter = None
     _check_filters(reads, [(each.partition, branch) for each, branch in zip(ranges, branches.all, strict=True)])
@@ -205,7 +205,8 @@ def _branch_range(reads: Reads, branch: Branch) -> tuple[KeyRange, bool]:
     )
     holds_one = reads.index is None and None not in pinned.values()
     says_all = not branch.filters and all(test.attribute in used for test in branch.tests)
-    return KeyRange(start, stop, partition, holds_one), says_all
+    is_whole = not any(test.attribute == key.name for test in branch.tests for key in range_keys)
+    return KeyRange(start, stop, partition, holds_one, is_whole), says_all
 
 
 def _check_key_contents(branch: Branch, hash_keys: list[KeyAttribute], range_keys: list[KeyAttribute]) -> None:
@@ -220,13 +221,24 @@ def _start_of(key_range: KeyRange) -> bytes:
     return key_range.start
 
 
-def _require_no_overlap(ranges: list[KeyRange]) -> None:
-    """Of one partition key, in the order of their starts."""
+def _distinct(ranges: list[KeyRange]) -> list[KeyRange]:
+    """The ranges of one partition key in the order of their starts. What is asked for twice is read once: a range that
+    comes again (`sk IN [1, 1]`), and any beside the whole partition key (`pk = 'a' AND (sk = 1 OR x = 2)`), since there
+    it takes more than range keys to tell what is wanted. (The service's message speaks of range keys only; what it does
+    with these two we have not seen.)"""
+    whole = [each for each in ranges if each.is_whole]
+    if whole:
+        return whole[:1]
+    found: list[KeyRange] = []
     reached = b""
-    for each in ranges:
+    for each in sorted(ranges, key=_start_of):
+        if found and (each.start, each.stop) == (found[-1].start, found[-1].stop):
+            continue
         if each.start < min(reached, each.stop):
             raise ValidationException("Overlapping conditions with range keys are not supported in where clause")
         reached = max(reached, each.stop)
+        found.append(each)
+    return found
 
 
 def _check_filters(reads: Reads, branches: list[tuple[tuple[bytes, ...], Branch]]) -> None:

@@ -27,6 +27,7 @@ from torusdb.partiql.statements import (
     OrderTerm,
     Returning,
     Select,
+    SetArgument,
     Statement,
     Target,
     Update,
@@ -49,6 +50,7 @@ class Parser:
     def __init__(self, text: str) -> None:
         self._tokens = Tokens(text)
         self._terms = Terms(self._tokens)
+        self._set_arguments: list[SetArgument] = []
 
     def statement(self) -> Statement:
         command = self._command()
@@ -183,7 +185,7 @@ class Parser:
                 break
         if not actions:
             raise malformed("Expected data manipulation")
-        return Update(target, tuple(actions), self._where(), self._returning())
+        return Update(target, tuple(actions), tuple(self._set_arguments), self._where(), self._returning())
 
     def _delete(self) -> Delete:
         if not self._tokens.accept_word("from"):
@@ -236,11 +238,10 @@ class Parser:
             raise malformed("Expected RIGHT_PAREN")
         value = self._terms.given_value()
         tokens.expect(")")
-        constant = self._terms.constants.get(value.name)
-        if constant is not None and next(iter(constant)) not in ("SS", "NS", "BS"):
-            raise ValidationException(
-                f"The second argument to {function.text.upper()} must be a value with type SET at {tokens.place(first)}"
-            )
+        refusal = (
+            f"The second argument to {function.text.upper()} must be a value with type SET at {tokens.place(first)}"
+        )
+        self._set_arguments.append(SetArgument(value.name, refusal))
         return Action(section, path, value)
 
     def _where(self) -> Where | None:

@@ -18,6 +18,7 @@ from torusdb.expressions.parsed import ParsedCondition, ParsedUpdate, References
 from torusdb.expressions.refusal import Refusal
 from torusdb.expressions.tree import Action, walk
 from torusdb.expressions.tree import Condition as Tree
+from torusdb.expressions.updates import SET_TYPES
 from torusdb.expressions.updates import Plan as UpdatePlan
 from torusdb.expressions.updates import Update as BoundUpdate
 from torusdb.model.attributes import AttributeValue
@@ -93,9 +94,23 @@ class Insert:
 
 
 @dataclass(frozen=True)
+class SetArgument:
+    """The value that SET_ADD or SET_DELETE is given, which has to be a set."""
+
+    placeholder: str
+    refusal: str
+    """What to say of any other."""
+
+    def check(self, values: Values) -> None:
+        if next(iter(values[self.placeholder])) not in SET_TYPES:
+            raise ValidationException(self.refusal)
+
+
+@dataclass(frozen=True)
 class Update:
     target: Target
     actions: tuple[Action, ...]
+    set_arguments: tuple[SetArgument, ...]
     where: Where | None
     returning: Returning | None
 
@@ -105,6 +120,8 @@ class Update:
         return UpdatePlan(ParsedUpdate(self.actions, nodes, References.of(nodes)), {})
 
     def change(self, values: Values) -> BoundUpdate:
+        for argument in self.set_arguments:
+            argument.check(values)
         try:
             self._plan.check(values)
         except Refusal as refusal:
