@@ -164,7 +164,6 @@ def _check_key_types(branches: Branches, keys: list[KeyAttribute]) -> None:
 
 
 def _read_branches(reads: Reads, branches: Branches) -> None:
-    assert branches.all is not None
     found = [_branch_range(reads, branch) for branch in branches.all]
     ranges = [key_range for key_range, _ in found]
     # The ranges of one partition key come in the order of its items.

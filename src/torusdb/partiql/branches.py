@@ -19,8 +19,8 @@ from torusdb.expressions.tree import Condition as Tree
 from torusdb.model.attributes import AttributeValue
 from torusdb.partiql.statements import Values
 
-BRANCHES_MAX: Final = 200
-"""A clause with more alternatives is read by a Scan: enough for all that the service takes in IN lists."""
+BRANCHES_MAX: Final = 1000
+"""What would make more alternatives is left to the filter. IN lists of 50 partition keys and 20 sort keys still fit."""
 
 _OPERATORS: Final = {"=": "EQ", "<": "LT", "<=": "LE", ">": "GT", ">=": "GE"}
 _REVERSED: Final = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -59,58 +59,51 @@ class Branches:
         self._values = values
         self._hash_names = hash_names
         self._range_names = range_names
-        self.all: Sequence[Branch] | None = [Branch()] if root is None else self._spread(root)
-        """None for a clause that has too many."""
+        self.all: Sequence[Branch] = [Branch()] if root is None else self._spread(root)
 
     @property
     def are_keyed(self) -> bool:
-        return self.all is not None and all(
-            branch.value_of(name) is not None for branch in self.all for name in self._hash_names
-        )
+        return all(branch.value_of(name) is not None for branch in self.all for name in self._hash_names)
 
     def tests(self) -> Iterator[KeyTest]:
-        for branch in self.all or ():
+        for branch in self.all:
             yield from branch.tests
 
-    def _spread(self, node: Node) -> list[Branch] | None:
+    def _spread(self, node: Node) -> list[Branch]:
         match node:
             case And(conditions):
                 return self._conjunction(conditions)
             case Or(conditions) if self._names_key(node):
-                return self._disjunction(conditions)
-            case In():
-                tests = self._key_tests(node)
-                return [Branch((test,)) for test in tests] if tests else [Branch((), (node,))]
+                branches = [branch for condition in conditions for branch in self._spread(condition)]
+                return branches if len(branches) <= BRANCHES_MAX else [Branch((), (node,))]
             case _:
                 tests = self._key_tests(node)
-                return [Branch(tuple(tests))] if tests else [Branch((), (node,))]
+                if not tests:
+                    return [Branch((), (node,))]
+                return [Branch((test,)) for test in tests]
 
-    def _conjunction(self, conditions: Sequence[Tree]) -> list[Branch] | None:
+    def _conjunction(self, conditions: Sequence[Tree]) -> list[Branch]:
+        """Alternatives of partition keys come first: of too many it is better to filter by sort keys than to scan."""
         found = [Branch()]
-        for condition in conditions:
+        for condition in sorted(conditions, key=lambda one: not self._names(one, self._hash_names)):
             more = self._spread(condition)
-            if more is None or len(found) * len(more) > BRANCHES_MAX:
-                return None
+            if len(found) * len(more) > BRANCHES_MAX:
+                more = [Branch((), (condition,))]
             found = [left.and_(right) for left in found for right in more]
         return found
 
-    def _disjunction(self, conditions: Sequence[Tree]) -> list[Branch] | None:
-        found: list[Branch] = []
-        for condition in conditions:
-            more = self._spread(condition)
-            if more is None or len(found) + len(more) > BRANCHES_MAX:
-                return None
-            found += more
-        return found
-
     def _names_key(self, node: Node) -> bool:
+        return self._names(node, self._hash_names) or self._names(node, self._range_names)
+
+    def _names(self, node: Node, attributes: Collection[str]) -> bool:
+        """Whether a key test of one of these is in it, outside of what is negated."""
         match node:
             case And(conditions) | Or(conditions):
-                return any(self._names_key(condition) for condition in conditions)
+                return any(self._names(condition, attributes) for condition in conditions)
             case Not():
                 return False
             case _:
-                return bool(self._key_tests(node))
+                return any(test.attribute in attributes for test in self._key_tests(node))
 
     def _key_tests(self, node: Node) -> list[KeyTest]:
         return key_tests(node, self._values, self._hash_names, self._range_names)

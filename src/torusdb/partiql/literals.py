@@ -55,7 +55,7 @@ def read_value(tokens: Tokens, path: str = ROOT, level: int = 0) -> AttributeVal
     if tokens.at("{"):
         return _read_map(tokens, path, level)
     if tokens.at("<<"):
-        return _read_set(tokens, path)
+        return _read_set(tokens, path, level)
     return _read_scalar(tokens, path)
 
 
@@ -88,12 +88,12 @@ def _read_map(tokens: Tokens, path: str, level: int) -> AttributeValue:
     return {"M": {name: read_value(tokens, f"{path}.{name}", level + 1) for name in tokens.member_names()}}
 
 
-def _read_set(tokens: Tokens, path: str) -> AttributeValue:
+def _read_set(tokens: Tokens, path: str, level: int) -> AttributeValue:
     tokens.take()
     members: list[AttributeValue] = []
     more = not tokens.accept(">>")
     while more:
-        members.append(_read_scalar(tokens, path))
+        members.append(read_value(tokens, path, level + 1))
         more = tokens.expect_separator(">>")
     if not members:
         raise ValidationException("Empty bags are not supported")
