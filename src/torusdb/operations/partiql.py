@@ -15,7 +15,7 @@ from torusdb.operations.partiql_reads import Position, compile_select, read_page
 from torusdb.operations.partiql_writes import Writing, compile_write, returned
 from torusdb.operations.write_step import decide
 from torusdb.operations.writes import commit, consumed_by
-from torusdb.partiql import Exists, Select, Values, parse
+from torusdb.partiql import Select, Values, parse
 from torusdb.storage.commands import Command, Get, Operation
 
 
@@ -26,8 +26,6 @@ def execute_statement(ctx: Context, request: requests.ExecuteStatementRequest) -
     match statement.command:
         case Select() as select:
             return (yield from _select(ctx, request, select, values, parameters))
-        case Exists():
-            raise ValidationException("EXISTS can only be used in ExecuteTransaction write requests.")
         case command:
             return (yield from _write(ctx, request, command, values))
 

@@ -21,15 +21,15 @@ from torusdb.errors import (
     ValidationException,
 )
 from torusdb.model.attributes import encode_item
-from torusdb.model.records import record_item_json, record_size, unpack
+from torusdb.model.records import record_size
 from torusdb.operations.answers import answer
 from torusdb.operations.capacity import Consumed, read_units, table_write_units
 from torusdb.operations.context import Context
 from torusdb.operations.partiql_reads import Reads, compile_select
 from torusdb.operations.partiql_writes import compile_write, returned
 from torusdb.operations.write_step import Decided, Write, decide
-from torusdb.operations.writes import check_collections, commit_all, consumed_by
-from torusdb.partiql import Exists, Select, Statement, Values, parse
+from torusdb.operations.writes import commit_all, consumed_by, outgrowing
+from torusdb.partiql import Select, Statement, Values, parse
 from torusdb.storage.commands import Command, Get, Operation
 
 CODES: Final[dict[type[ServiceError], str]] = {
@@ -116,8 +116,6 @@ def _compile(ctx: Context, member: Member) -> None:
     try:
         if isinstance(command, Select):
             member.job = _read_of(compile_select(ctx, command, member.values, member.consistent))
-        elif isinstance(command, Exists):
-            raise ValidationException("EXISTS can only be used in ExecuteTransaction write requests.")
         else:
             member.job = compile_write(ctx, command, member.values)
     except ServiceError as error:
@@ -147,15 +145,7 @@ def _read_all(jobs: list[Member]) -> Generator[Command, Any, None]:
     records: list[bytes | None] = yield Get([read.key for read in reads])
     for member, read, record in zip(jobs, reads, records, strict=True):
         member.units = read_units(0 if record is None else record_size(record), member.consistent)
-        if record is None:
-            continue
-        filter_, columns = read.reads.filter, read.reads.columns
-        if filter_ is None and columns is None:
-            member.item = msgspec.Raw(record_item_json(record))
-            continue
-        item = unpack(record)
-        if filter_ is None or filter_.matches(item):
-            member.item = msgspec.Raw(encode_item(item if columns is None else columns.apply(item)))
+        member.item = read.reads.shown(record)
 
 
 def _write_all(ctx: Context, jobs: list[Member]) -> Generator[Command, Any, None]:
@@ -171,8 +161,7 @@ def _write_all(ctx: Context, jobs: list[Member]) -> Generator[Command, Any, None
             member.error = error
             old_size = None if record is None else record_size(record)
             member.units = table_write_units(old_size, write.size)
-            continue
-        yield from _check_collection(member)
+    yield from _fail_outgrowing(jobs)
     decided = [member.decided for member in jobs if member.decided is not None]
     yield from commit_all([one.change for one in decided if one.change is not None])
     for member in jobs:
@@ -181,14 +170,15 @@ def _write_all(ctx: Context, jobs: list[Member]) -> Generator[Command, Any, None
             member.item = None if item is None else msgspec.Raw(encode_item(item))
 
 
-def _check_collection(member: Member) -> Generator[Command, Any, None]:
-    """A statement that would let its item collection outgrow the limit fails for itself, not for the batch."""
-    if member.decided is None or member.decided.change is None:
-        return
-    try:
-        yield from check_collections([member.decided.change])
-    except ServiceError as error:
-        member.error, member.decided = error, None
+def _fail_outgrowing(jobs: list[Member]) -> Generator[Command, Any, None]:
+    """Statements that would let an item collection outgrow its limit fail for themselves, not for the batch."""
+    changes = [member.decided.change for member in jobs if member.decided is not None]
+    outgrown = yield from outgrowing([one for one in changes if one is not None])
+    for member in jobs:
+        if member.decided is not None and any(member.decided.change is one for one in outgrown):
+            member.error = ItemCollectionSizeLimitExceededException("Item collection size limit exceeded.")
+            member.units = table_write_units(member.decided.larger_size, None)
+            member.decided = None
 
 
 def _consumed(jobs: list[Member], asked: str | None) -> list[dict[str, Any]] | None:

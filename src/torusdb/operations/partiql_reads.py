@@ -14,8 +14,9 @@ import msgspec
 from torusdb.errors import ValidationException
 from torusdb.expressions import Condition, require_scalar_keys
 from torusdb.expressions.tree import paths_of, walk
-from torusdb.model.attributes import Item
+from torusdb.model.attributes import Item, encode_item
 from torusdb.model.keys import KeyAttribute, after_prefix, encode_key_value, space_bounds
+from torusdb.model.records import record_item_json, unpack
 from torusdb.model.schema import BASE_INDEX_ID, Index, Table
 from torusdb.operations.capacity import Consumed
 from torusdb.operations.context import Context
@@ -65,6 +66,17 @@ class Reads(msgspec.Struct):
         if len(self.ranges) == 1 and self.ranges[0].holds_one and self.ranges[0].start < self.ranges[0].stop:
             return self.ranges[0].start
         return None
+
+    def shown(self, record: bytes | None) -> msgspec.Raw | None:
+        """What the SELECT shows of that item: None where it isn't there or is not as the clause demands."""
+        if record is None:
+            return None
+        if self.filter is None and self.columns is None:
+            return msgspec.Raw(record_item_json(record))
+        item = unpack(record)
+        if self.filter is not None and not self.filter.matches(item):
+            return None
+        return msgspec.Raw(encode_item(item if self.columns is None else self.columns.apply(item)))
 
 
 class Position(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE and DELETE: from a statement to the write of one item.
+"""INSERT, UPDATE, DELETE and EXISTS: from a statement to the write, or the check, of one item.
 
 What differs from PutItem, UpdateItem and DeleteItem: an INSERT never overwrites, an UPDATE never makes an item, and a
 DELETE of what isn't there succeeds whatever else its clause demands (developer guide, "PartiQL insert statements" and
@@ -9,42 +9,45 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import msgspec
-
-from torusdb.errors import ConditionalCheckFailedException, DuplicateItemException, ValidationException
-from torusdb.expressions import Condition, require_scalar_keys
-from torusdb.expressions import Update as Change
+from torusdb.errors import DuplicateItemException, ValidationException
+from torusdb.expressions import Condition
 from torusdb.model.attributes import Item
-from torusdb.model.records import record_item_json
 from torusdb.model.schema import Table
-from torusdb.model.values import ITEM_BYTES_MAX, normalise_item
+from torusdb.model.values import normalise_item
+from torusdb.operations import write_step
 from torusdb.operations.context import Context
-from torusdb.operations.key_checks import (
-    check_index_key_types,
-    check_item_keys,
-    check_key,
-    check_updated_index_keys,
-)
-from torusdb.operations.write_step import After, Before, Decided, Write
+from torusdb.operations.transactions import Draft
+from torusdb.operations.write_step import Before, Decided, Requirement, Write, condition_failed
 from torusdb.operations.writes import check_size
-from torusdb.partiql import Command, Delete, Insert, Update, Values, Where, equalities
+from torusdb.partiql import Command, Delete, Exists, Insert, Update, Values, Where, equalities
 
-Writing: TypeAlias = Insert | Update | Delete
-
-ALL_OLD = "ALL_OLD"
+Writing: TypeAlias = Insert | Update | Delete | Exists
+"""A statement that a transaction of writes may hold."""
 
 
 def compile_write(ctx: Context, command: Writing, values: Values, on_failure: str | None = None) -> Write:
     """`on_failure` is ReturnValuesOnConditionCheckFailure."""
+    if isinstance(command, Exists):
+        raise ValidationException("EXISTS can only be used in ExecuteTransaction write requests.")
+    draft = draft_write(command, values, on_failure)
+    return draft.admit(ctx.catalog.active_table(draft.table_name))
+
+
+def draft_write(command: Writing, values: Values, on_failure: str | None) -> Draft:
+    """The write, as far as the statement alone tells of it."""
     if command.target.index is not None:
+        if isinstance(command, Exists):
+            raise ValidationException("Reads on indices are not supported within transactions.")
         raise ValidationException("This operation is not supported on an index")
     match command:
         case Insert():
-            return _insert(ctx, command, values)
+            return _draft_insert(command, values)
         case Update():
-            return _update(ctx, command, values, on_failure)
+            return _draft_update(command, values, on_failure)
         case Delete():
-            return _delete(ctx, command, values, on_failure)
+            return _draft_delete(command, values, on_failure)
+        case Exists():
+            return _draft_check(command, values, on_failure)
 
 
 def returned(command: Command, values: Values, decided: Decided) -> Item | None:
@@ -59,69 +62,76 @@ def returned(command: Command, values: Values, decided: Decided) -> Item | None:
     return command.change(values).touched.apply(item) or None
 
 
-def _insert(ctx: Context, command: Insert, values: Values) -> Write:
+def _draft_insert(command: Insert, values: Values) -> Draft:
     item: Item = {name: values[placeholder] for name, placeholder in command.members}
     size = normalise_item(item)
     check_size(size)
-    table = ctx.catalog.active_table(command.target.table)
-    check_item_keys(table, item)
-
-    def require(before: Before) -> None:
-        if before.record is not None:
-            raise DuplicateItemException("Duplicate primary key exists in table")
-
-    after = After(item, size)
-    key_item = table.key_item(item)
-    return Write(table, command.target.table, table.key_of(item), key_item, require, lambda before: after, size)
+    name = command.target.table
+    return Draft(name, lambda table: write_step.put(table, name, item, size, _require_absent))
 
 
-def _update(ctx: Context, command: Update, values: Values, on_failure: str | None) -> Write:
+def _require_absent(before: Before) -> None:
+    if before.record is not None:
+        raise DuplicateItemException("Duplicate primary key exists in table")
+
+
+def _draft_update(command: Update, values: Values, on_failure: str | None) -> Draft:
     change, condition = command.change(values), _condition(command.where, values)
-    table = ctx.catalog.active_table(command.target.table)
-    key, rest = _key(table, command.where, values)
-    change.require_no_keys([attribute.name for attribute in table.keys])
-    check_index_key_types(table, change.known_types())
-    require_scalar_keys(change.nested_attributes, [each.name for each in table.keys], table.index_key_names)
 
-    def require(before: Before) -> None:
-        if before.item is None or (rest and condition is not None and not condition.matches(before.item)):
-            raise _failed(before, on_failure)
+    def admit(table: Table) -> Write:
+        key, rest = clause_key(table, command.where, values)
+        require = _requiring_item(condition if rest else None, on_failure)
+        return write_step.update(table, command.target.table, key, change, require)
 
-    def after(before: Before) -> After:
-        assert before.item is not None
-        return _changed(table, change, before.item)
-
-    return Write(table, command.target.table, table.key_of(key), key, require, after)
+    return Draft(command.target.table, admit)
 
 
-def _changed(table: Table, change: Change, old: Item) -> After:
-    """UpdateItem counts the update's own overhead towards the limit, a statement does not."""
-    new = change.apply(old)
-    size = normalise_item(new)
-    if table.indexes:
-        check_updated_index_keys(table, old, new)
-    if size > ITEM_BYTES_MAX:
-        raise ValidationException("Item size to update has exceeded the maximum allowed size")
-    return After(new, size)
-
-
-def _delete(ctx: Context, command: Delete, values: Values, on_failure: str | None) -> Write:
+def _draft_delete(command: Delete, values: Values, on_failure: str | None) -> Draft:
     condition = _condition(command.where, values)
-    table = ctx.catalog.active_table(command.target.table)
-    key, rest = _key(table, command.where, values)
 
-    def require(before: Before) -> None:
-        if before.item is not None and rest and condition is not None and not condition.matches(before.item):
-            raise _failed(before, on_failure)
+    def admit(table: Table) -> Write:
+        key, rest = clause_key(table, command.where, values)
 
-    return Write(table, command.target.table, table.key_of(key), key, require, lambda before: After(None))
+        def require(before: Before) -> None:
+            if rest and condition is not None and before.item is not None and not condition.matches(before.item):
+                raise condition_failed(before, on_failure)
+
+        return write_step.delete(table, command.target.table, key, require)
+
+    return Draft(command.target.table, admit)
+
+
+def _draft_check(command: Exists, values: Values, on_failure: str | None) -> Draft:
+    """An item that isn't there fails the check, whatever the clause says of what it lacks: EXISTS is true of a
+    collection that isn't empty (developer guide, "EXISTS"). The guide asks for a condition besides the key, and gives
+    an example without: to be there is condition enough."""
+    where = command.select.where
+    condition = _condition(where, values)
+
+    def admit(table: Table) -> Write:
+        key, rest = clause_key(table, where, values)
+        return write_step.check(
+            table, command.target.table, key, _requiring_item(condition if rest else None, on_failure)
+        )
+
+    return Draft(command.target.table, admit)
 
 
 def _condition(where: Where | None, values: Values) -> Condition | None:
     return None if where is None else where.condition(values)
 
 
-def _key(table: Table, where: Where | None, values: Values) -> tuple[Item, bool]:
+def _requiring_item(condition: Condition | None, on_failure: str | None) -> Requirement:
+    """There has to be an item, and what the clause demands besides the key has to hold of it."""
+
+    def require(before: Before) -> None:
+        if before.item is None or (condition is not None and not condition.matches(before.item)):
+            raise condition_failed(before, on_failure)
+
+    return require
+
+
+def clause_key(table: Table, where: Where | None, values: Values) -> tuple[Item, bool]:
     """The key of the one item that the clause names, and whether it demands more of it."""
     tests, rest = equalities(None if where is None else where.root, values, table.key_names)
     key: Item = {}
@@ -133,12 +143,4 @@ def _key(table: Table, where: Where | None, values: Values) -> tuple[Item, bool]
             )
     if len(key) < len(table.keys):
         raise ValidationException("Where clause does not contain a mandatory equality on all key attributes")
-    check_key(table, key)
     return key, rest
-
-
-def _failed(before: Before, on_failure: str | None) -> ConditionalCheckFailedException:
-    message = "The conditional request failed"
-    if on_failure == ALL_OLD and before.record is not None:
-        return ConditionalCheckFailedException(message, Item=msgspec.Raw(record_item_json(before.record)))
-    return ConditionalCheckFailedException(message)
