@@ -32,7 +32,7 @@ BUILT = [
     *["CreateTable", "DescribeTable", "UpdateTable", "DeleteTable", "ListTables"],
     *["PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan", "BatchGetItem", "BatchWriteItem"],
     *["TransactGetItems", "TransactWriteItems"],
-    *["ExecuteStatement", "BatchExecuteStatement"],
+    *["ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"],
     *["DescribeLimits", "DescribeEndpoints"],
 ]
 """Operations that get a request type. The others are known by name only, and are answered as unknown."""

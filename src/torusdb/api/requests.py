@@ -535,6 +535,18 @@ class BatchExecuteStatementRequest(Request, kw_only=True):
     return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
 
 
+class ParameterizedStatement(Request, kw_only=True):
+    statement: Annotated[str, msgspec.Meta(min_length=1, max_length=8192)]
+    parameters: Annotated[list[WireValue], msgspec.Meta(min_length=1)] | None = None
+    return_values_on_condition_check_failure: Literal["ALL_OLD", "NONE"] | None = None
+
+
+class ExecuteTransactionRequest(Request, kw_only=True):
+    transact_statements: Annotated[list[ParameterizedStatement], msgspec.Meta(min_length=1, max_length=100)]
+    client_request_token: Annotated[str, msgspec.Meta(min_length=1, max_length=36)] | None = None
+    return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
+
+
 class DescribeLimitsRequest(Request, kw_only=True):
     pass
 
@@ -561,6 +573,7 @@ REQUESTS: dict[str, type[Request]] = {
     "TransactWriteItems": TransactWriteItemsRequest,
     "ExecuteStatement": ExecuteStatementRequest,
     "BatchExecuteStatement": BatchExecuteStatementRequest,
+    "ExecuteTransaction": ExecuteTransactionRequest,
     "DescribeLimits": DescribeLimitsRequest,
     "DescribeEndpoints": DescribeEndpointsRequest,
 }

@@ -19,7 +19,7 @@ from torusdb.operations.context import Context
 from torusdb.operations.transactions import Draft
 from torusdb.operations.write_step import Before, Decided, Requirement, Write, condition_failed
 from torusdb.operations.writes import check_size
-from torusdb.partiql import Command, Delete, Exists, Insert, Update, Values, Where, equalities
+from torusdb.partiql import Command, Delete, Exists, Insert, Select, Update, Values, Where, equalities
 
 Writing: TypeAlias = Insert | Update | Delete | Exists
 """A statement that a transaction of writes may hold."""
@@ -129,6 +129,13 @@ def _requiring_item(condition: Condition | None, on_failure: str | None) -> Requ
             raise condition_failed(before, on_failure)
 
     return require
+
+
+def check_clause(table: Table, command: Command, values: Values) -> None:
+    """Refuses a statement whose clause names no single item, whatever the item."""
+    match command:
+        case Update(where=where) | Delete(where=where) | Exists(Select(where=where)):
+            clause_key(table, where, values)
 
 
 def clause_key(table: Table, where: Where | None, values: Values) -> tuple[Item, bool]:
