@@ -76,6 +76,7 @@ class Cancelled(Exception):
 
 INVALID = "ValidationException"
 CONDITION_FAILED = "ConditionalCheckFailedException"
+DUPLICATE = "DuplicateItemException"
 
 
 # Values.
@@ -201,6 +202,9 @@ class Rendering:
         self.values[name] = wire
         return name
 
+    def existence(self, path: Path, is_there: bool) -> str:
+        return f"attribute_{'' if is_there else 'not_'}exists({self.path(path)})"
+
     def into(self, request: dict[str, Any]) -> dict[str, Any]:
         if self.names:
             request["ExpressionAttributeNames"] = self.names
@@ -224,6 +228,8 @@ class Test:
         return {str(self.path[0])}
 
     def render(self, to: Rendering) -> str:
+        if self.kind in ("attribute_exists", "attribute_not_exists"):
+            return to.existence(self.path, self.kind == "attribute_exists")
         path, operands = to.path(self.path), [to.value(operand) for operand in self.operands]
         match self.kind:
             case "BETWEEN":
@@ -502,13 +508,24 @@ class Reference:
         _check_index_keys(item)
         return self._write(item, lambda _: item, condition, "ALL_OLD", [])
 
+    def insert(self, item: Item) -> Answer:
+        """An INSERT, which overwrites nothing."""
+        _check_index_keys(item)
+        if _place(item) in self.items:
+            raise Refused(DUPLICATE)
+        return self._write(item, lambda _: item, None, "NONE", [])
+
     def delete(self, key: Item, condition: Condition | None = None) -> Answer:
         return self._write(key, lambda _: None, condition, "ALL_OLD", [])
 
-    def update(self, key: Item, update: Update, condition: Condition | None, return_values: str) -> Answer:
+    def update(
+        self, key: Item, update: Update, condition: Condition | None, return_values: str, makes_items: bool = True
+    ) -> Answer:
         _check_known_types(update)
 
         def change(old: Item | None) -> Item | None:
+            if old is None and not makes_items:
+                raise Refused(CONDITION_FAILED)
             return _updated(key, update, old)
 
         return self._write(key, change, condition, return_values, [action.path for action in update.actions])
