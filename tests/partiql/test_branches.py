@@ -35,7 +35,7 @@ def shown(found: Branches) -> list[str]:
         ("'a' = pk", ["pkEQa"]),
         ("pk = 'a' AND sk = 1 AND sk2 > 2", ["pkEQa skEQ1 sk2GT2"]),
         ("pk = 'a' AND 1 <= sk AND 3 > sk", ["pkEQa skGE1 skLT3"]),
-        ("sk BETWEEN 1 AND 2 AND pk = 'a'", ["pkEQa skBETWEEN1,2"]),
+        ("sk BETWEEN 1 AND 2 AND pk = 'a'", ["skBETWEEN1,2 pkEQa"]),
         ("pk = 'a' AND begins_with(sk, 'x')", ["pkEQa skBEGINS_WITHx"]),
         ("pk = 'a' AND x = 1", ["pkEQa ..."]),
         ("pk = 'a' AND sk <> 1", ["pkEQa ..."]),
@@ -48,7 +48,7 @@ def shown(found: Branches) -> list[str]:
         ("pk = 'a' OR pk = 'b'", ["pkEQa", "pkEQb"]),
         ("(pk = 'a' AND sk = 1) OR (pk = 'b' AND x = 1)", ["pkEQa skEQ1", "pkEQb ..."]),
         ("pk IN ['a', 'b'] AND sk IN [1, 2]", ["pkEQa skEQ1", "pkEQa skEQ2", "pkEQb skEQ1", "pkEQb skEQ2"]),
-        ("sk > 1 AND (pk = 'a' OR pk = 'b')", ["pkEQa skGT1", "pkEQb skGT1"]),
+        ("sk > 1 AND (pk = 'a' OR pk = 'b')", ["skGT1 pkEQa", "skGT1 pkEQb"]),
         ("pk = 'a' AND (sk = 1 OR (sk = 2 AND sk2 = 3))", ["pkEQa skEQ1", "pkEQa skEQ2 sk2EQ3"]),
     ],
 )

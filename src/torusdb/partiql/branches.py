@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Final
 
 from torusdb.expressions.comparisons import Comparison
@@ -83,12 +84,14 @@ class Branches:
                 return [Branch((test,)) for test in tests]
 
     def _conjunction(self, conditions: Sequence[Tree]) -> list[Branch]:
-        """Alternatives of partition keys come first: of too many it is better to filter by sort keys than to scan."""
+        """Of too many alternatives those of partition keys are kept: better to filter by sort keys than to scan."""
+        spread = [(condition, self._spread(condition)) for condition in conditions]
+        if prod(len(branches) for _, branches in spread) > BRANCHES_MAX:
+            spread.sort(key=lambda one: not self._names(one[0], self._hash_names))
         found = [Branch()]
-        for condition in sorted(conditions, key=lambda one: not self._names(one, self._hash_names)):
-            more = self._spread(condition)
-            if len(found) * len(more) > BRANCHES_MAX:
-                more = [Branch((), (condition,))]
+        for condition, branches in spread:
+            is_too_many = len(found) * len(branches) > BRANCHES_MAX
+            more = [Branch((), (condition,))] if is_too_many else branches
             found = [left.and_(right) for left in found for right in more]
         return found
 
