@@ -111,6 +111,22 @@ def check_query(client: Client, target: Target) -> None:
         _require_same(answer["Items"], wanted, "Query")
 
 
+def check_select(client: Client, target: Target) -> None:
+    """Keyed SELECTs: a partition, and one item of it."""
+    data = target.dataset
+    for number in _numbers(data):
+        first = number // ITEMS_PER_PARTITION * ITEMS_PER_PARTITION
+        wanted = [data.item(each) for each in range(first, first + ITEMS_PER_PARTITION)]
+        key = _key(data, number)
+        request = {"Statement": f'SELECT * FROM "{data.table}" WHERE pk = ?', "Parameters": [key["pk"]]}
+        answer = client.call("ExecuteStatement", request)
+        _require("NextToken" not in answer, "SELECT: a page short of the whole partition")
+        _require_same(answer["Items"], wanted, "SELECT")
+        request["Statement"] += " AND sk = ?"
+        request["Parameters"] = [key["pk"], key["sk"]]
+        _require_same(client.call("ExecuteStatement", request)["Items"], [data.item(number)], "SELECT of one item")
+
+
 def check_scan(client: Client, target: Target) -> None:
     """Every item once, in pages of 1 MB. Where full pages start is kept for the load: servers differ."""
     data = target.dataset
@@ -238,6 +254,7 @@ CHECKS: dict[str, Check] = {
     "PutItem overwrite": check_put,
     "UpdateItem if": check_update,
     "Query 50": check_query,
+    "SELECT 50": check_select,
     "Scan 1 MB": check_scan,
     "BatchGetItem 100": check_batch_get,
     "BatchWriteItem 25": check_batch_write,

@@ -116,6 +116,14 @@ def _query_bodies(target: Target, chosen: random.Random, count: int) -> list[Bod
     return [Body(form % (data.table.encode(), pk), pk) for pk in pks]
 
 
+def _select_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    """The Query's reads as statements. Their text is always the same, as it is for clients that use parameters."""
+    data = target.dataset
+    pks = [data.key_of(chosen.randrange(data.items))[0] for _ in range(count)]
+    form = rb'{"Statement":"SELECT * FROM \"%b\" WHERE pk = ?","Parameters":[{"S":"%b"}]}'
+    return [Body(form % (data.table.encode(), pk), pk) for pk in pks]
+
+
 def _scan_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
     del chosen, count  # A full page starts where one ended: there are as many requests as full pages.
     requests: list[dict[str, Any]] = []
@@ -185,6 +193,7 @@ WORKLOADS = [
     Workload("PutItem overwrite", "PutItem", True, _put_bodies, _OBJECT),
     Workload("UpdateItem if", "UpdateItem", True, _update_bodies, _OBJECT),
     Workload("Query 50", "Query", False, _query_bodies, r'"Count"%s*:%s*50%s*[,}]', ITEMS_PER_PARTITION),
+    Workload("SELECT 50", "ExecuteStatement", False, _select_bodies, r'"Items"%s*:', ITEMS_PER_PARTITION),
     Workload("Scan 1 MB", "Scan", False, _scan_bodies, r'"LastEvaluatedKey"%s*:', unit="MB/s"),
     Workload("BatchGetItem 100", "BatchGetItem", False, _batch_get_bodies, r'"UnprocessedKeys"%s*:%s*{%s*}', 100),
     Workload("BatchWriteItem 25", "BatchWriteItem", True, _batch_write_bodies, r'"UnprocessedItems"%s*:%s*{%s*}'),

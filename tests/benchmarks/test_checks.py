@@ -139,6 +139,14 @@ def test_a_query_that_lacks_an_item_is_seen(loaded: Database, target: Target) ->
     check_spoilt(loaded, target, "Query 50", in_answers_to("Query", drop))
 
 
+@pytest.mark.parametrize("spoil", [list.reverse, list.pop])
+def test_a_select_out_of_order_or_that_lacks_an_item_is_seen(
+    loaded: Database, target: Target, spoil: Callable[[list[Any]], Any]
+) -> None:
+    spoilt = in_answers_to("ExecuteStatement", lambda answer: spoil(answer["Items"]))
+    check_spoilt(loaded, target, "SELECT 50", spoilt)
+
+
 def test_a_scan_that_lacks_an_item_is_seen(loaded: Database, target: Target) -> None:
     def drop(answer: dict[str, Any]) -> None:
         answer["Items"].pop()
@@ -159,9 +167,10 @@ def test_a_scan_in_small_pages_is_refused(loaded: Database, target: Target) -> N
 def test_a_checked_scan_tells_where_full_pages_start_and_how_many_items_they_hold(
     loaded: Database, target: Target
 ) -> None:
-    CHECKS["Scan 1 MB"](InProcessClient(loaded), target)
+    [scan] = [workload for workload in WORKLOADS if workload.name == "Scan 1 MB"]
+    CHECKS[scan.name](InProcessClient(loaded), target)
     assert target.scan_starts[0] is None
-    assert len(target.scan_starts) == len(WORKLOADS[5].bodies(target)) == ITEMS // 103
+    assert len(target.scan_starts) == len(scan.bodies(target)) == ITEMS // 103
     assert target.scan_items_per_page == 103  # the item that passes 1 MB is in: 102.4 items of 10 KB
 
 
