@@ -54,6 +54,18 @@ DEFINITIONS = [
     [{"AttributeName": "extra", "AttributeType": "B"}],
 ]
 ONE_FAULT_IN = 20
+RIGHT_STATEMENTS = [
+    f"SELECT * FROM {TABLE} WHERE pk = 'x' AND sk IN [1, -1.5] ORDER BY sk DESC",
+    f'SELECT a, b[0] FROM "{TABLE}"."{INDEX}" WHERE NOT size(a) > 1 OR extra IS MISSING',
+    f"SELECT * FROM {TABLE} WHERE pk = ? AND sk = 1",
+    f"SELECT * FROM {TABLE} WHERE pk = 'x' AND sk = 0 AND a <> ?",
+    f"INSERT INTO {TABLE} VALUE {{'pk': 'x', 'sk': 2, 'a': ?, 'b': [<<1>>, {{'a': null}}]}}",
+    f"UPDATE {TABLE} SET a = ? SET b = set_add(b, <<1, 2>>) REMOVE a.b WHERE pk = 'x' AND sk = 1 RETURNING ALL NEW *",
+    f"UPDATE {TABLE} SET a = a + 1, b = list_append(b, ?) WHERE pk = 'x' AND sk = 0",
+    f"DELETE FROM {TABLE} WHERE pk = 'x' AND sk = 1 AND a = ? RETURNING ALL OLD *",
+    f"DELETE FROM {TABLE} WHERE pk = ? AND sk = ?",
+    f"EXISTS(SELECT * FROM {TABLE} WHERE pk = 'x' AND sk = 1 AND attribute_type(a, 'S'))",
+]
 STATEMENTS = ["SELECT", "*", "FROM", "INSERT", "INTO", "VALUE", "UPDATE", "DELETE", "WHERE", "?", "'x'", "{", "}"]
 
 scalars = st.one_of(
@@ -180,7 +192,9 @@ def _special(shape_name: str, member: str, faulty: bool) -> st.SearchStrategy[An
             right, right, right, st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=7).map(" ".join)
         )
     if member == "Statement":
-        return st.lists(st.sampled_from([*STATEMENTS, *FRAGMENTS, TABLE]), min_size=1, max_size=9).map(" ".join)
+        right = st.sampled_from(RIGHT_STATEMENTS)
+        pieces = st.lists(st.sampled_from([*STATEMENTS, *FRAGMENTS, TABLE]), min_size=1, max_size=9).map(" ".join)
+        return st.one_of(right, right, pieces)
     if member.startswith("Attribute") or member == "ExpressionAttributeNames":
         return st.sampled_from(NAMES)
     return None
