@@ -147,6 +147,19 @@ def test_pages_end_at_1_mb(db):
     assert keys(several) == [f"big{number}" for number in range(8)] + [f"a{number}" for number in range(5)]
 
 
+def test_the_1_mb_of_a_page_are_those_of_all_its_partition_keys(db):
+    """Items that the clause leaves out count as well."""
+    for pk in ("p", "q", "r"):
+        for number in range(2):
+            put(db, NAME, item(pk=pk, sk=number, x="none", fill="x" * 300_000))
+    for clause, found in (("", ["p0", "p1", "q0", "q1", "r0", "r1"]), ("AND x = 'odd'", [])):
+        statement = f"SELECT pk, sk FROM Things WHERE pk IN ['p', 'q', 'r'] {clause}"
+        pages = all_pages(db, statement, ReturnConsumedCapacity="TOTAL")
+        # What fills the first page is the last item of q: the second looks there once more, and reads r.
+        assert [page["ConsumedCapacity"]["CapacityUnits"] for page in pages] == [147.0, 74.0]
+        assert keys(pages) == found
+
+
 def test_items_written_between_two_pages(db):
     statement = "SELECT * FROM Things WHERE pk = 'a'"
     first = run(db, statement, Limit=2)

@@ -304,26 +304,29 @@ def _order(reads: Reads, select: Select) -> None:
 def read_page(reads: Reads, position: Position, limit: int | None, weigh: bool) -> Generator[Command, Any, SelectPage]:
     """Reads range after range, until the page is full in one way or another."""
     page = SelectPage([], None, None, Consumed(reads.table))
-    scanned = shown_bytes = 0
+    weigh = weigh or len(reads.ranges) > 1
+    scanned = scanned_bytes = 0
     last = min(position.range + PAGE_READS_MAX, len(reads.ranges)) - 1
     for number in range(position.range, last + 1):
-        key = position.key if number == position.range else None
-        reading = yield from read(_plan(reads, reads.ranges[number], key, limit and limit - scanned, weigh))
+        plan = _plan(reads, reads.ranges[number], position.key if number == position.range else None)
+        plan.limit, plan.bytes_max, plan.weigh = limit and limit - scanned, PAGE_BYTES_MAX - scanned_bytes, weigh
+        reading = yield from read(plan)
         page.items += reading.items
         page.consumed.add(reading.consumed.table_units, reading.consumed.index_units)
         scanned += reading.scanned_count
-        shown_bytes += sum(map(len, reading.items))
+        scanned_bytes += reading.scanned_bytes
         if reading.last_key is not None and not reads.ranges[number].holds_one:
             page.next, page.last_key = Position(number, reading.last_key), reading.last_key
             return page
-        is_full = scanned == limit or shown_bytes >= PAGE_BYTES_MAX
+        is_full = scanned == limit or scanned_bytes >= PAGE_BYTES_MAX
         if (is_full or number == last) and number + 1 < len(reads.ranges):
             page.next = Position(number + 1)
             return page
     return page
 
 
-def _plan(reads: Reads, key_range: KeyRange, key: Item | None, limit: int | None, weigh: bool) -> Plan:
+def _plan(reads: Reads, key_range: KeyRange, key: Item | None) -> Plan:
+    """The rest of a range, behind a key."""
     start, stop = key_range.start, key_range.stop
     if key is not None:
         at = entry_key(reads.table, reads.index, key)
@@ -334,10 +337,8 @@ def _plan(reads: Reads, key_range: KeyRange, key: Item | None, limit: int | None
         start,
         stop,
         reverse=reads.reverse,
-        limit=limit,
         consistent=reads.consistent,
         filter=reads.filter,
         projection=reads.columns,
         fetch_items=reads.fetch_items,
-        weigh=weigh,
     )

@@ -45,7 +45,9 @@ class Plan(msgspec.Struct):
     fetch_items: bool = False
     """Of a local index: the answer needs attributes that the index doesn't hold, so the items are read too."""
     weigh: bool = False
-    """The request asks for the capacity consumed, so sizes are needed."""
+    """Sizes are needed: the request asks for the capacity consumed, or makes one page of several reads."""
+    bytes_max: int = PAGE_BYTES_MAX
+    """What may still be read for the page."""
 
 
 class Reading(msgspec.Struct):
@@ -54,6 +56,8 @@ class Reading(msgspec.Struct):
     scanned_count: int
     last_key: Item | None
     consumed: Consumed
+    scanned_bytes: int
+    """What was read, where the plan weighs it."""
 
 
 def read(plan: Plan) -> Generator[Command, Any, Reading]:
@@ -62,15 +66,17 @@ def read(plan: Plan) -> Generator[Command, Any, Reading]:
     if page_is_full and records:
         last_key = plan.table.index_key_item(plan.index, unpack(records[-1]))
     consumed = Consumed(plan.table)
+    scanned_bytes = 0
     if plan.weigh:
-        units = read_units(sum(map(record_size, records)), plan.consistent)
+        scanned_bytes = sum(map(record_size, records))
+        units = read_units(scanned_bytes, plan.consistent)
         if plan.index is None:
             consumed.add(units)
         else:
             consumed.add(0.0, {plan.index.name: units})
     shown = (yield from _fetch(plan, records, consumed)) if plan.fetch_items else records
     items, count = _select(plan, records, shown)
-    return Reading(items, count, len(records), last_key, consumed)
+    return Reading(items, count, len(records), last_key, consumed, scanned_bytes)
 
 
 def _read_records(plan: Plan) -> Generator[Command, Any, tuple[list[bytes], bool]]:
@@ -84,8 +90,8 @@ def _read_records(plan: Plan) -> Generator[Command, Any, tuple[list[bytes], bool
         chunk = [record for _, record in page.records]
         records += chunk
         stored_bytes += sum(map(len, chunk))
-        if stored_bytes >= PAGE_BYTES_MAX and sum(map(record_size, records)) >= PAGE_BYTES_MAX:
-            return _cut(records), True
+        if stored_bytes >= plan.bytes_max and sum(map(record_size, records)) >= plan.bytes_max:
+            return _cut(records, plan.bytes_max), True
         if len(records) == plan.limit:
             return records, True
         if not page.more:
@@ -94,12 +100,12 @@ def _read_records(plan: Plan) -> Generator[Command, Any, tuple[list[bytes], bool
         start, stop = (start, last) if plan.reverse else (last + b"\x00", stop)
 
 
-def _cut(records: list[bytes]) -> list[bytes]:
+def _cut(records: list[bytes], bytes_max: int) -> list[bytes]:
     """The records up to the one that fills the page."""
     size = 0
     for count, record in enumerate(records, 1):
         size += record_size(record)
-        if size >= PAGE_BYTES_MAX:
+        if size >= bytes_max:
             return records[:count]
     return records
 
