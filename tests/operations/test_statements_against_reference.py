@@ -103,6 +103,17 @@ def keyed_clauses(draw: st.DrawFn) -> tuple[list[Wire], Condition | None, Condit
     return values, range_test, draw(st.one_of(st.none(), filters))
 
 
+def pins_a_key(condition: Condition) -> bool:
+    """A write that gives a key attribute a second value is refused."""
+    if isinstance(condition, Joined):
+        return any(map(pins_a_key, condition.parts))
+    return condition.kind == "=" and condition.path[0] in KEY
+
+
+rests = st.one_of(st.none(), conditions.filter(lambda condition: not pins_a_key(condition)))
+"""What a write's clause may demand besides the key."""
+
+
 def writable(update: Update) -> Update | None:
     """Without what PartiQL has no words for: ADD of a number and if_not_exists."""
     kept = tuple(action for action in update.actions if _has_words(action))
@@ -149,7 +160,7 @@ class StatementMachine(Machine):
     @rule(
         key=keys,
         update=updates.map(writable).filter(lambda update: update is not None),
-        condition=st.one_of(st.none(), conditions),
+        condition=rests,
         returning=st.sampled_from(list(RETURNING)),
     )
     def update_statement(self, key: Wire, update: Update, condition: Condition | None, returning: str | None) -> None:
@@ -164,7 +175,7 @@ class StatementMachine(Machine):
             lambda: self.reference.update(plain_item(key), update, condition, RETURNING[returning], makes_items=False),
         )
 
-    @rule(key=keys, condition=st.one_of(st.none(), conditions), returning=st.sampled_from([None, "ALL OLD"]))
+    @rule(key=keys, condition=rests, returning=st.sampled_from([None, "ALL OLD"]))
     def delete_statement(self, key: Wire, condition: Condition | None, returning: str | None) -> None:
         text = StatementText()
         statement = f"DELETE FROM {NAME} WHERE {clause(key, condition, text)}"
@@ -261,7 +272,7 @@ class StatementMachine(Machine):
 
     @rule(
         chosen=st.lists(
-            st.tuples(keys, st.one_of(st.none(), conditions)),
+            st.tuples(keys, rests),
             min_size=1,
             max_size=4,
             unique_by=lambda pair: (pair[0]["pk"]["S"], plain(pair[0]["sk"])),
