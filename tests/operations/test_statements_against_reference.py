@@ -322,7 +322,7 @@ def clause(key: Wire, condition: Condition | None, text: StatementText) -> str:
     return " AND ".join(parts)
 
 
-@pytest.mark.parametrize("examples_max", [8, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples_max", [8, pytest.param(400, marks=pytest.mark.slow)])
 def test_statements_agree_with_the_reference(examples_max: int) -> None:
     run_state_machine_as_test(
         StatementMachine,
