@@ -319,6 +319,14 @@ def test_order_by_refused(refused, clause, message):
             "lower bound operand: AttributeValue: {N:3}, upper bound operand: AttributeValue: {N:1}",
         ),
         (
+            "pk = 'a' AND sk[0] = 1",
+            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: sk",
+        ),
+        (
+            "x <> pk.y",
+            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: pk",
+        ),
+        (
             "pk IN [" + ", ".join(f"'{number}'" for number in range(51)) + "]",
             "The number of hash key values exceeds the maximum of 50",
         ),

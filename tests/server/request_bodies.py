@@ -186,15 +186,10 @@ def _special(shape_name: str, member: str, faulty: bool) -> st.SearchStrategy[An
         return st.sampled_from([TABLE, TABLE, "", "x" * 256, arn, "a b"] if faulty else [*[TABLE] * 5, "Another", arn])
     if member in TEXTS:
         return st.sampled_from(TEXTS[member])
-    if member in EXPRESSIONS:
-        right = st.sampled_from(EXPRESSIONS[member])
-        return st.one_of(
-            right, right, right, st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=7).map(" ".join)
-        )
-    if member == "Statement":
-        right = st.sampled_from(RIGHT_STATEMENTS)
-        pieces = st.lists(st.sampled_from([*STATEMENTS, *FRAGMENTS, TABLE]), min_size=1, max_size=9).map(" ".join)
-        return st.one_of(right, right, pieces)
+    if member in EXPRESSIONS or member == "Statement":
+        right = st.sampled_from(EXPRESSIONS.get(member, RIGHT_STATEMENTS))
+        pieces = FRAGMENTS if member in EXPRESSIONS else [*STATEMENTS, *FRAGMENTS, TABLE]
+        return st.one_of(right, right, right, st.lists(st.sampled_from(pieces), min_size=1, max_size=9).map(" ".join))
     if member.startswith("Attribute") or member == "ExpressionAttributeNames":
         return st.sampled_from(NAMES)
     return None

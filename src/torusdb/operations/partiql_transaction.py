@@ -16,17 +16,15 @@ import msgspec
 
 from torusdb.api import requests
 from torusdb.errors import ValidationException
-from torusdb.model.records import record_size
 from torusdb.operations.answers import answer
-from torusdb.operations.capacity import TRANSACTION_FACTOR, Consumed, read_units, reports
 from torusdb.operations.context import Context
 from torusdb.operations.partiql_reads import Reads, compile_select
 from torusdb.operations.partiql_writes import check_clause, draft_write
 from torusdb.operations.tokens import token_of
-from torusdb.operations.transaction_step import land, require_distinct, require_size
+from torusdb.operations.transaction_step import land, read_together
 from torusdb.operations.transactions import Draft, admitted
 from torusdb.partiql import Delete, Exists, Insert, Select, Statement, Update, Values, parse
-from torusdb.storage.commands import Command, Get, Operation
+from torusdb.storage.commands import Command, Operation
 
 Made = TypeVar("Made")
 
@@ -109,18 +107,12 @@ def _read(
     ctx: Context, request: requests.ExecuteTransactionRequest, members: Sequence[Member]
 ) -> Generator[Command, Any, bytes]:
     found = _each(members, lambda member: _item_read(ctx, member))
-    keys = [key for _, key in found]
-    require_distinct(keys)
-    records: list[bytes | None] = yield Get(keys)
-    sizes = [0 if record is None else record_size(record) for record in records]
-    require_size(sizes)
-    consumed = {reads.table_name: Consumed(reads.table) for reads, _ in found}
-    for (reads, _), size in zip(found, sizes, strict=True):
-        consumed[reads.table_name].add(TRANSACTION_FACTOR * read_units(size, True))
+    targets = [(reads.table_name, reads.table, key) for reads, key in found]
+    records, consumed = yield from read_together(targets, request.return_consumed_capacity)
     items = [reads.shown(record) for (reads, _), record in zip(found, records, strict=True)]
     return answer(
         Responses=[{} if item is None else {"Item": item} for item in items],
-        ConsumedCapacity=reports(consumed.items(), request.return_consumed_capacity, "ReadCapacityUnits"),
+        ConsumedCapacity=consumed,
     )
 
 

@@ -27,6 +27,8 @@ from torusdb.errors import (
     TransactionCanceledException,
     ValidationException,
 )
+from torusdb.model.records import record_size
+from torusdb.model.schema import Table
 from torusdb.operations.capacity import TRANSACTION_FACTOR, Consumed, read_units, reports, write_units
 from torusdb.operations.context import Context
 from torusdb.operations.tokens import Lookup, Token
@@ -88,6 +90,22 @@ def land(ctx: Context, writes: Sequence[Write], token: Token | None) -> Generato
     if lookup is not None and lookup.opens_period:
         ctx.wake_jobs()
     return Landed(writes, decided, None)
+
+
+def read_together(
+    targets: Sequence[tuple[str, Table, bytes]], asked: str | None
+) -> Generator[Command, Any, tuple[list[bytes | None], list[dict[str, Any]] | None]]:
+    """Reads items as one, each given by its table's name, its table and its key. Gives their records, and the
+    ConsumedCapacity member."""
+    keys = [key for _, _, key in targets]
+    require_distinct(keys)
+    records: list[bytes | None] = yield Get(keys)
+    sizes = [0 if record is None else record_size(record) for record in records]
+    require_size(sizes)
+    consumed = {name: Consumed(table) for name, table, _ in targets}
+    for (name, _, _), size in zip(targets, sizes, strict=True):
+        consumed[name].add(TRANSACTION_FACTOR * read_units(size, True))
+    return records, reports(consumed.items(), asked, "ReadCapacityUnits")
 
 
 def require_distinct(keys: Iterable[bytes]) -> None:

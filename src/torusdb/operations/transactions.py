@@ -16,20 +16,18 @@ import msgspec
 from torusdb.api import requests
 from torusdb.errors import EmptyKeyValue, ServiceError, ValidationException
 from torusdb.expressions import Condition, Projection
-from torusdb.model.records import record_size
 from torusdb.model.schema import Table
 from torusdb.model.values import TOO_DEEP, normalise_item
 from torusdb.operations import parameters, write_step
 from torusdb.operations.answers import EMPTY, answer
-from torusdb.operations.capacity import TRANSACTION_FACTOR, Consumed, read_units, reports
 from torusdb.operations.context import Context
 from torusdb.operations.get_item import check_projection, item_json
 from torusdb.operations.key_checks import check_key
 from torusdb.operations.tokens import token_of
-from torusdb.operations.transaction_step import land, require_distinct, require_none, require_size
+from torusdb.operations.transaction_step import land, read_together, require_none
 from torusdb.operations.write_step import Requirement, Write, requiring
 from torusdb.operations.writes import check_size, metrics_by_table
-from torusdb.storage.commands import Get, Operation
+from torusdb.storage.commands import Operation
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -145,17 +143,11 @@ def transact_get_items(ctx: Context, request: requests.TransactGetItemsRequest) 
     projections = [parameters.of_transact_get(get) for get in gets]
     tables = [ctx.catalog.active_table(get.table_name) for get in gets]
     keys = _keys_to_read(gets, tables, projections)
-    require_distinct(keys)
-
-    records: list[bytes | None] = yield Get(keys)
-    sizes = [0 if record is None else record_size(record) for record in records]
-    require_size(sizes)
-    consumed = {get.table_name: Consumed(table) for get, table in zip(gets, tables, strict=True)}
-    for get, size in zip(gets, sizes, strict=True):
-        consumed[get.table_name].add(TRANSACTION_FACTOR * read_units(size, True))
+    targets = [(get.table_name, table, key) for get, table, key in zip(gets, tables, keys, strict=True)]
+    records, consumed = yield from read_together(targets, request.return_consumed_capacity)
     return answer(
         Responses=[_response(record, projection) for record, projection in zip(records, projections, strict=True)],
-        ConsumedCapacity=reports(consumed.items(), request.return_consumed_capacity, "ReadCapacityUnits"),
+        ConsumedCapacity=consumed,
     )
 
 
