@@ -70,6 +70,11 @@ class UnknownOperationException(ServiceError):
 
 class AccessDeniedException(ServiceError):
     namespace = CORAL
+    message_member = "Message"  # seen on the wire: aws/aws-sdk-php#1292, sebdah/dynamic-dynamodb#321
+
+
+class ExpiredTokenException(ServiceError):
+    namespace = CORAL
 
 
 class MissingAuthenticationTokenException(ServiceError):
@@ -81,6 +86,10 @@ class IncompleteSignatureException(ServiceError):
 
 
 class InvalidSignatureException(ServiceError):
+    namespace = CORAL
+
+
+class UnrecognizedClientException(ServiceError):
     namespace = CORAL
 
 

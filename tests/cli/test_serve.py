@@ -138,7 +138,7 @@ def test_an_unknown_host_is_told_in_one_line() -> None:
 def test_listening_beyond_this_machine_wants_to_be_meant(host: str) -> None:
     assert refusal("--in-memory", "--host", host) == (
         f"Refusing to listen on {host}: it is reachable from other machines, and requests are not authenticated. "
-        "Listen on 127.0.0.1, or say --insecure."
+        "Name a file of access keys with --auth, listen on 127.0.0.1, or say --insecure."
     )
 
 
