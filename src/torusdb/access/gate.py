@@ -68,8 +68,7 @@ class Caller:
     def require(self, operation: str, request: Any, tables: Tables) -> None:
         """Raises `AccessDeniedException` unless all that the request needs is allowed."""
         for asked in asked_by(operation, request, tables):
-            policy = None if asked.table is None else asked.table.resource_policy
-            self._identity.require(asked.need, RequestFacts(request, asked, self._fact), policy)
+            self._identity.require(asked.need, RequestFacts(request, asked, self._fact), asked.resource_policy)
 
     def _fact(self, key: str) -> str | None:
         match key:

@@ -160,6 +160,16 @@ class Asked(NamedTuple):
     enclosing: str | None = None
     """The operation that such a part stands in."""
 
+    @property
+    def resource_policy(self) -> str | None:
+        """Of a table, for itself and its indexes; a stream would have one of its own (developer guide, "Using
+        resource-based policies")."""
+        table, resource = self.table, self.need.resource
+        if table is None or table.resource_policy is None:
+            return None
+        concerns = resource == table.arn or resource.startswith(f"{table.arn}/index/")
+        return table.resource_policy if concerns else None
+
 
 def asked_by(operation: str, request: Any, tables: Tables) -> Iterator[Asked]:
     """All that must be allowed for a request."""
