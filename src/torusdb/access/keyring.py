@@ -117,7 +117,7 @@ def read_key_file(path: Path) -> KeyFile:
 
 def _place(error: Exception) -> str:
     text = " ".join(str(error).split())
-    return text[:1].lower() + text[1:]
+    return text if text.startswith("JSON") else text[:1].lower() + text[1:]
 
 
 def _check(path: Path, keys: KeyFile) -> None:
@@ -149,7 +149,8 @@ def policies_of(path: Path, owner: str, documents: list[dict[str, Any]]) -> list
 
 def write_key_file(path: Path, keys: KeyFile) -> None:
     """All or nothing, and readable by its owner only."""
-    text = json.dumps(msgspec.to_builtins(keys, str_keys=True), indent=2, ensure_ascii=False) + "\n"
+    content = {"Version": keys.version, **msgspec.to_builtins(keys)}
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     target = path.resolve()  # of a link, what it leads to is replaced
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # with mode 0600

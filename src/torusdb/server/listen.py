@@ -76,7 +76,8 @@ async def listen(
     if not insecure and gate is None:
         _refuse_beyond_loopback(host, addresses)
     limits = _within_file_limit(limits)
-    http = HttpServer(Dispatcher(backend, loop, limits.body_bytes_max, gate), loop, limits)
+    dispatcher = Dispatcher(backend, loop, limits.body_bytes_max, gate)
+    http = HttpServer(dispatcher, loop, limits, joins_headers=gate is not None)
     bound = _bind(host, port, addresses[0])
     sockets = await loop.create_server(
         http.connect,
