@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.access.conftest import ACCOUNT, Door, Refused
 from tests.access.signing import ACCESS_KEY, NOW, SECRET, signed
 from torusdb.access.gate import RELOAD_SECONDS
 from torusdb.access.keyring import Key
+from torusdb.errors import AccessDeniedException, ServiceError
+from torusdb.operations.catalog import Catalog
 
 NOT_RECOGNISED = ("UnrecognizedClientException", "The security token included in the request is invalid.")
 NO_MATCH = (
@@ -115,6 +123,15 @@ def test_the_service_of_the_scope_is_dynamodb(refused: Refused) -> None:
     )
 
 
+@pytest.mark.parametrize("region", ["EU-WEST-2", "eu-west-2:999999999999:table", "é", "x" * 33, "*"])
+def test_a_region_has_its_form(refused: Refused, region: str) -> None:
+    """It becomes a part of ARNs: nobody may write another's ARN with it."""
+    assert refused(signed().authorization("/eu-west-2/", f"/{region}/")) == (
+        "InvalidSignatureException",
+        f"Credential should be scoped to a valid region, not '{region}'. ",
+    )
+
+
 def test_the_scope_ends_as_it_must(refused: Refused) -> None:
     assert refused(signed().authorization("/aws4_request", "/aws5_request")) == (
         "InvalidSignatureException",
@@ -195,6 +212,61 @@ def test_a_rotated_key_ends_like_one_that_is_removed(door: Door, refused: Refuse
     assert door.admit(signed()).account == ACCOUNT
     door.clock.now += 300
     assert refused(signed()) == NOT_RECOGNISED
+
+
+# What is known of a caller
+
+
+@pytest.mark.parametrize(
+    ("operator", "key", "value", "matches"),
+    [
+        ("StringEquals", "aws:username", "alice", True),
+        ("StringEquals", "aws:username", "bob", False),
+        ("ArnLike", "aws:PrincipalArn", "arn:aws:iam::123456789012:user/*", True),
+        ("StringEquals", "aws:PrincipalAccount", ACCOUNT, True),
+        ("StringEquals", "aws:ResourceAccount", ACCOUNT, True),
+        ("StringEquals", "aws:PrincipalType", "User", True),
+        ("StringEquals", "aws:RequestedRegion", "eu-west-2", True),
+        ("StringEquals", "aws:RequestedRegion", "us-east-1", False),
+        ("Bool", "aws:SecureTransport", "false", True),
+        ("Bool", "aws:SecureTransport", True, False),
+        ("DateLessThan", "aws:CurrentTime", "2026-11-19T06:00:01Z", True),
+        ("DateLessThan", "aws:CurrentTime", "2026-11-19T06:00:00Z", False),
+        ("NumericEquals", "aws:EpochTime", NOW.timestamp(), True),
+        ("Null", "dynamodb:LeadingKeys", "true", True),
+    ],
+)
+def test_facts_of_a_caller(door: Door, operator: str, key: str, value: object, matches: bool) -> None:
+    condition = {operator: {key: value}}
+    statement = {"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": condition}
+    door.keys.users[0].policies = [{"Version": "2012-10-17", "Statement": statement}]
+    door.write()
+    door.clock.now += RELOAD_SECONDS
+    caller = door.admit(signed())
+    door.clock.now -= RELOAD_SECONDS
+    expected = nullcontext() if matches else pytest.raises(AccessDeniedException)
+    with expected:
+        caller.require("DescribeLimits", None, Catalog(ACCOUNT, "eu-west-2"))
+
+
+# Whatever comes
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.binary(max_size=10))
+def test_no_header_is_too_odd_for_an_answer(authorization: str, date: str, target: bytes) -> None:
+    with TemporaryDirectory() as directory:
+        door = Door(Path(directory) / "keys.json")
+        credential = f"AKIAALICE/{date}/eu-west-2/dynamodb/aws4_request"
+        prefix = f"AWS4-HMAC-SHA256 Credential={credential},SignedHeaders={authorization},Signature={authorization}"
+        for text in (authorization, f"AWS4-{authorization}", prefix):
+            for headers in ({b"x-amz-date": date.encode()}, {b"date": b"20261119T060000Z"}):
+                given_headers = {b"authorization": text.encode(), **headers}
+                with pytest.raises(ServiceError):
+                    door.gate.admit(b"POST", b"/" + target, given_headers, b"{}")
+        query = f"/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={quote(credential)}&X-Amz-Signature=0"
+        query += f"&X-Amz-SignedHeaders={quote(authorization)}&X-Amz-Date={quote(date)}&"
+        with pytest.raises(ServiceError):
+            door.gate.admit(b"POST", query.encode() + target, {}, b"{}")
 
 
 # The file, when it changes

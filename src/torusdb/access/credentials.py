@@ -6,6 +6,7 @@ else of an operation, and the credential's scope names the region that is meant.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from torusdb.errors import (
@@ -21,6 +22,10 @@ SIGNATURE_BYTES = 64
 """SigV4 signs with SHA-256, in hexadecimal."""
 
 ALGORITHM = "AWS4-HMAC-SHA256"
+SERVICE = "dynamodb"
+TERMINATOR = "aws4_request"
+
+_is_region = re.compile(r"[a-z0-9-]{1,32}").fullmatch
 
 HEADER_PARAMETERS = ("Credential", "Signature", "SignedHeaders")
 QUERY_PARAMETERS = (
@@ -46,6 +51,13 @@ class Credential(NamedTuple):
     algorithm: str = ALGORITHM
     signed_headers: tuple[bytes, ...] = ()
     """The names of the headers that are signed: lower case, sorted."""
+    is_sound: bool = False
+    """Whether it has all that a credential must have; whether its date is right depends on the request."""
+
+    @property
+    def has_region(self) -> bool:
+        """Whether its region has the form of one: it becomes a part of ARNs."""
+        return _is_region(self.region) is not None
 
     @property
     def is_complete(self) -> bool:
@@ -170,4 +182,11 @@ def _credential(text: str, algorithm: str, signed_headers: str) -> Credential:
     if len(parts) != 5:
         return Credential(parts[0], "", text=text, algorithm=algorithm, signed_headers=names)
     key, date, region, service, terminator = parts
-    return Credential(key, region, date, service, terminator, text, algorithm, names)
+    credential = Credential(key, region, date, service, terminator, text, algorithm, names)
+    return credential._replace(
+        is_sound=credential.is_complete
+        and credential.has_region
+        and (algorithm, service, terminator) == (ALGORITHM, SERVICE, TERMINATOR)
+        and b"host" in names
+        and b"x-amz-target" in names
+    )

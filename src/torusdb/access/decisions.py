@@ -7,15 +7,15 @@ narrow a session.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from torusdb.access.conditions import Facts, PolicyError
 from torusdb.access.policies import Policy, Statement, resource_policy
 from torusdb.errors import AccessDeniedException
 
-SETTLED_MAX: Final = 4096
-"""Decisions that an identity's policies give without looking at the request, remembered for each identity."""
+NEEDS_MAX: Final = 4096
+"""Needs for which an identity remembers which statements speak of them."""
 
 
 class Need(NamedTuple):
@@ -24,6 +24,15 @@ class Need(NamedTuple):
     action: str
     """With its service: `dynamodb:GetItem`."""
     resource: str
+
+
+class _Said(NamedTuple):
+    """The statements of an identity that speak of a need, under whatever conditions."""
+
+    own: tuple[Statement, ...]
+    session: tuple[Statement, ...] | None
+    is_enough: bool
+    """Whether they allow it whatever the request says: none of them has conditions."""
 
 
 class Identity:
@@ -38,27 +47,35 @@ class Identity:
         self.arn = f"arn:aws:iam::{account}:user/{user}"
         self._policies = policies
         self._narrowing = narrowing
-        self._settled: dict[Need, bool] = {}
-        """Whether the identity's own policies allow it, where they do so or not whatever the request says."""
+        self._said: dict[Need, _Said] = {}
 
     def require(self, need: Need, facts: Facts, policy_of_resource: str | None) -> None:
         """Raises `AccessDeniedException` unless the need is allowed. `policy_of_resource` is the JSON stored with a
         table."""
-        if policy_of_resource is None and self._settled.get(need):
+        said = self._said.get(need)
+        if said is None:
+            said = self._speaking_of(need, facts)
+            if len(self._said) >= NEEDS_MAX:
+                self._said.clear()
+            self._said[need] = said
+        if said.is_enough and policy_of_resource is None:
             return
-        refusal = self._refusal(need, facts, policy_of_resource)
+        refusal = self._refusal(said, need, facts, policy_of_resource)
         if refusal is not None:
             raise AccessDeniedException(
                 f"User: {self.arn} is not authorized to perform: {need.action} on resource: {need.resource} {refusal}"
             )
-        if policy_of_resource is None and self._is_settled(need, facts):
-            if len(self._settled) >= SETTLED_MAX:
-                self._settled.clear()
-            self._settled[need] = True
 
-    def _refusal(self, need: Need, facts: Facts, policy_of_resource: str | None) -> str | None:
-        own = _effects(self._policies, need, facts)
-        session = None if self._narrowing is None else _effects(self._narrowing, need, facts)
+    def _speaking_of(self, need: Need, facts: Facts) -> _Said:
+        own = _speaking(self._policies, need, facts)
+        session = None if self._narrowing is None else _speaking(self._narrowing, need, facts)
+        is_settled = not any(each.conditions or each.has_variables for each in (*own, *(session or ())))
+        said = _Said(own, session, False)
+        return said._replace(is_enough=is_settled and self._refusal(said, need, facts, None) is None)
+
+    def _refusal(self, said: _Said, need: Need, facts: Facts, policy_of_resource: str | None) -> str | None:
+        own = _effects(said.own, need, facts)
+        session = None if said.session is None else _effects(said.session, need, facts)
         resource = self._effects_of_resource(policy_of_resource, need, facts)
         # The words are those of "Troubleshoot access denied error messages" (IAM user guide).
         if "Deny" in own:
@@ -83,29 +100,27 @@ class Identity:
             return {"Deny"}
         return {
             statement.effect
-            for statement in _applying([policy], need, facts)
+            for statement in policy.statements
             if statement.principals is not None
             and statement.principals.include(self.arn, self.account, as_account=statement.effect == "Deny")
+            and statement.applies(need.action, need.resource, facts)
         }
 
-    def _is_settled(self, need: Need, facts: Facts) -> bool:
-        """Whether no statement that speaks of the need has conditions. (A resource may have variables of the moment:
-        those that are of the identity only are the same for each request.)"""
-        for policy in (*self._policies, *(self._narrowing or ())):
-            for statement in policy.statements:
-                if any(len(resource.parts) > 1 for resource in statement.resources):
-                    return False
-                if statement.conditions and statement.concerns(need.action, need.resource, facts):
-                    return False
-        return True
+
+def _speaking(policies: Sequence[Policy], need: Need, facts: Facts) -> tuple[Statement, ...]:
+    """Those with variables in their resources may speak of it in one request and not in another."""
+    return tuple(
+        statement
+        for policy in policies
+        for statement in policy.statements
+        if statement.has_variables or statement.concerns(need.action, need.resource, facts)
+    )
 
 
-def _applying(policies: Sequence[Policy], need: Need, facts: Facts) -> Iterator[Statement]:
-    for policy in policies:
-        for statement in policy.statements:
-            if statement.applies(need.action, need.resource, facts):
-                yield statement
-
-
-def _effects(policies: Sequence[Policy], need: Need, facts: Facts) -> set[str]:
-    return {statement.effect for statement in _applying(policies, need, facts)}
+def _effects(statements: Sequence[Statement], need: Need, facts: Facts) -> set[str]:
+    """Of statements that speak of the need."""
+    return {
+        each.effect
+        for each in statements
+        if (each.applies(need.action, need.resource, facts) if each.has_variables else each.holds(facts))
+    }

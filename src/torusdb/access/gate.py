@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from torusdb.access import signatures
-from torusdb.access.credentials import ALGORITHM, Credential, CredentialReader, Signed
+from torusdb.access.credentials import ALGORITHM, SERVICE, TERMINATOR, Credential, CredentialReader, Signed
 from torusdb.access.decisions import Identity
 from torusdb.access.facts import RequestFacts, iso
 from torusdb.access.keyring import Key, KeyFileError, has_expired, policies_of, read_key_file
@@ -48,11 +48,6 @@ NO_MATCH = (
     "and signing method. Consult the service documentation for details."
 )
 """Years ago the service added the canonical request that it had expected (vibe-aws#1, of 2017); today it does not."""
-
-_SIGNED_ALWAYS: Final = (b"host",)
-_SIGNED_IF_SENT: Final = (b"x-amz-target",)
-"""What names the operation must be part of what is signed, as all `x-amz-*` headers must ("Create a signed AWS API
-request")."""
 
 
 class Caller:
@@ -187,8 +182,9 @@ class Gate:
         credential = signed.credential
         now = self._now()
         date = self._check_date(signed, now)
-        _check_scope(credential, date)
-        _check_signed_headers(credential, headers)
+        if not credential.is_sound or credential.date != date[:8]:
+            _check_scope(credential, date)
+            _check_signed_headers(credential, headers)
         ticks = self._ticks()
         if ticks >= self._look_again:
             self._look_again = ticks + RELOAD_SECONDS
@@ -264,12 +260,13 @@ def _check_scope(credential: Credential, date: str) -> None:
             "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, "
             f"got '{credential.text}'"
         )
-    if credential.service != signatures.SERVICE:
-        raise InvalidSignatureException(f"Credential should be scoped to correct service: '{signatures.SERVICE}'. ")
-    if credential.terminator != signatures.TERMINATOR:
+    if not credential.has_region:
+        raise InvalidSignatureException(f"Credential should be scoped to a valid region, not '{credential.region}'. ")
+    if credential.service != SERVICE:
+        raise InvalidSignatureException(f"Credential should be scoped to correct service: '{SERVICE}'. ")
+    if credential.terminator != TERMINATOR:
         raise InvalidSignatureException(
-            f"Credential should be scoped with a valid terminator: '{signatures.TERMINATOR}', "
-            f"not '{credential.terminator}'. "
+            f"Credential should be scoped with a valid terminator: '{TERMINATOR}', not '{credential.terminator}'. "
         )
     if credential.date != date[:8]:
         raise InvalidSignatureException(
@@ -279,9 +276,9 @@ def _check_scope(credential: Credential, date: str) -> None:
 
 
 def _check_signed_headers(credential: Credential, headers: dict[bytes, bytes]) -> None:
-    for name in (*_SIGNED_ALWAYS, *_SIGNED_IF_SENT):
-        if name not in credential.signed_headers and (name in _SIGNED_ALWAYS or name in headers):
-            label = "Host" if name == b"host" else "X-Amz-Target"
+    """What names the host and the operation must be part of what is signed ("Create a signed AWS API request")."""
+    for name, label in ((b"host", "Host"), (b"x-amz-target", "X-Amz-Target")):
+        if name not in credential.signed_headers and (name in headers or name == b"host"):
             raise InvalidSignatureException(f"'{label}' must be a 'SignedHeader' in the AWS Authorization. ")
 
 

@@ -61,8 +61,16 @@ class Statement:
             return False
         return any(pattern.matches(resource, facts) for pattern in self.resources) is not self.not_resources
 
+    def holds(self, facts: Facts) -> bool:
+        return all(each.holds(facts) for each in self.conditions)
+
     def applies(self, action: str, resource: str, facts: Facts) -> bool:
-        return self.concerns(action, resource, facts) and all(each.holds(facts) for each in self.conditions)
+        return self.concerns(action, resource, facts) and self.holds(facts)
+
+    @property
+    def has_variables(self) -> bool:
+        """Whether its resources depend on the request."""
+        return any(len(resource.parts) > 1 for resource in self.resources)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,9 @@ from collections.abc import Mapping
 from hashlib import sha256
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from torusdb.access.credentials import ALGORITHM
-
-SERVICE = "dynamodb"
-TERMINATOR = "aws4_request"
+from torusdb.access.credentials import ALGORITHM, SERVICE, TERMINATOR
 
 _UNRESERVED = "-_.~"
-_spaces = re.compile(rb"\s\s|[\t\r\n\v\f]|^\s|\s$").search
 _signature_parameter = re.compile(rb"(?:^|&)X-Amz-Signature=[^&]*")
 
 
@@ -57,7 +53,7 @@ def canonical_request(
     lines = [method, path if path == b"/" else canonical_path(path), canonical_query(query) if query else b""]
     for name in signed_headers:
         value = headers.get(name, b"")
-        if _spaces(value):
+        if b"  " in value or b"\t" in value or value[:1].isspace() or value[-1:].isspace():
             value = b" ".join(value.split())
         lines.append(b"%b:%b" % (name, value))
     lines += (b"", b";".join(signed_headers), sha256(body).hexdigest().encode())

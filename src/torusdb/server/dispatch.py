@@ -20,7 +20,6 @@ import msgspec
 
 from torusdb.access.credentials import CredentialReader
 from torusdb.client.request_ids import request_ids
-from torusdb.database import Guard, Scope
 from torusdb.errors import (
     InternalServerError,
     SerializationException,
@@ -35,6 +34,7 @@ from torusdb.storage.tickets import Ticket
 
 if TYPE_CHECKING:
     from torusdb.access.gate import Caller, Gate
+    from torusdb.database import Guard, Scope
 
 log = logging.getLogger("torusdb.server")
 
