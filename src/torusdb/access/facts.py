@@ -24,6 +24,7 @@ from torusdb.model.attributes import AttributeValue
 from torusdb.model.keys import KeyAttribute
 from torusdb.model.numbers import normalise
 from torusdb.model.schema import Index, Table
+from torusdb.operations.key_bounds import keys_of
 from torusdb.partiql import Branches, Delete, Exists, Insert, Select, Update, Values, equalities, parse
 
 ITEM_FIELDS: Final = ("key", "item", "expected", "attribute_updates", "scan_filter", "query_filter", "key_conditions")
@@ -132,7 +133,7 @@ def _index(asked: Asked) -> Index | None:
 
 
 def _hash_key(table: Table, index: Index | None) -> KeyAttribute:
-    return table.hash_key if index is None else index.hash_keys[0]
+    return keys_of(table, index)[0][0]
 
 
 def _leading_of_query(table: Table, asked: Asked) -> list[AttributeValue]:
@@ -173,8 +174,7 @@ def _branches(table: Table, select: Select, values: Values) -> Branches | None:
     index = _index_of(table, select.target.index)
     if select.target.index is not None and index is None:
         return None
-    hash_keys = [table.hash_key] if index is None else index.hash_keys
-    range_keys = ([] if table.range_key is None else [table.range_key]) if index is None else index.range_keys
+    hash_keys, range_keys = keys_of(table, index)
     root = None if select.where is None else select.where.root
     return Branches(root, values, [key.name for key in hash_keys], [key.name for key in range_keys])
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from torusdb.access.decisions import Need
+from torusdb.api.names import table_of
 from torusdb.errors import ValidationException
 from torusdb.model.schema import Table
 from torusdb.partiql import Delete, Exists, Insert, Select, Update, parse
@@ -228,17 +229,13 @@ def _resource(kind: Kind, field: str, request: Any, tables: Tables) -> str:
         case "tables":
             return tables.arn("*")
         case "streams":
-            return f"{tables.arn(table_name(getattr(request, field, None) or '*'))}/stream/*"
+            return f"{tables.arn(table_of(getattr(request, field, None) or '*'))}/stream/*"
         case "global table":
             return f"arn:aws:dynamodb::{tables.account}:global-table/{getattr(request, field)}"
         case "arn" | "iterator":
             return str(getattr(request, field)).partition("|")[0]
         case _:
             return "*"
-
-
-def table_name(name_or_arn: str) -> str:
-    return name_or_arn.rpartition(":table/")[2].partition("/")[0]
 
 
 def _table_of(resource: str, tables: Tables) -> Table | None:

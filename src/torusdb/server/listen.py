@@ -98,7 +98,7 @@ async def _addresses(host: str, port: int) -> list[Address]:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except (OSError, UnicodeError) as error:
-        raise ListenError(f"Cannot listen on {host}: {_reason(error)}") from None
+        raise ListenError(f"Cannot listen on {host}: {reason(error)}") from None
     # `localhost` can mean both ::1 and 127.0.0.1: most clients try the latter, so it comes first.
     return sorted(((family, str(address[0])) for family, _, _, _, address in found), key=lambda a: a[0])
 
@@ -127,14 +127,15 @@ def _bind(host: str, port: int, address: Address) -> socket.socket:
         bound.close()
         taken = isinstance(error, OSError) and error.errno in _TAKEN
         what = f"Port {port} on {host} is taken" if taken else f"Cannot listen on port {port} of {host}"
-        raise ListenError(f"{what}: {_reason(error)}") from None
+        raise ListenError(f"{what}: {reason(error)}") from None
     return bound
 
 
 _TAKEN = frozenset({errno.EADDRINUSE, getattr(errno, "WSAEADDRINUSE", errno.EADDRINUSE)})
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """What the system says, to stand behind a colon."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return text[:1].lower() + text[1:]
 

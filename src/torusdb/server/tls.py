@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from pathlib import Path
 
-from torusdb.server.listen import ListenError
+from torusdb.server.listen import ListenError, reason
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
@@ -14,8 +14,7 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
         try:
             path.read_bytes()
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise ListenError(f"Cannot read {path}: {reason[:1].lower()}{reason[1:]}") from None
+            raise ListenError(f"Cannot read {path}: {reason(error)}") from None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
