@@ -30,6 +30,8 @@ from typing import Protocol, cast
 import httptools
 import msgspec
 
+from torusdb.server.joined_headers import JoinedHeaders
+
 log = logging.getLogger("torusdb.server")
 
 LARGE_BODY_BYTES = 64 * 1024
@@ -154,16 +156,6 @@ class StatusHeads(dict[int, bytes]):
         )
         self[status] = head
         return head
-
-
-class JoinedHeaders(dict[bytes, bytes]):
-    """Headers by lower-case name, the values of a repeated one joined with commas (RFC 9110 5.3), as they are signed. A
-    frame for each header: for servers that verify signatures only."""
-
-    def __setitem__(self, name: bytes, value: bytes) -> None:
-        name = name.lower()
-        before = self.get(name)
-        super().__setitem__(name, value if before is None else b"%b,%b" % (before, value))
 
 
 class Connection(asyncio.Protocol):
