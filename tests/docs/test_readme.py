@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from torusdb.operations.registry import OPERATIONS
 from tests.processes import serving, torusdb
+from torusdb.operations.registry import OPERATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
