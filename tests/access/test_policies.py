@@ -248,6 +248,10 @@ def test_everyone_but() -> None:
 )
 def test_a_resource_policy_that_cannot_be_read_denies(text: str) -> None:
     assert verdict([policy(allow())], GET, resource=text) == BY_RESOURCE
+    for verb in ("Get", "Put", "Delete"):
+        mending = Need(f"dynamodb:{verb}ResourcePolicy", TABLE)
+        assert verdict([policy(allow())], mending, resource=text) == "Allow"
+        assert verdict([], mending, resource=text).startswith("because no identity-based policy allows")
 
 
 def test_a_resource_policy_is_asked_each_time() -> None:

@@ -252,6 +252,18 @@ def test_a_table_has_a_say_with_its_own_policy(guarded: Guarded) -> None:
     assert message.endswith("table/Shared with an explicit deny in a resource-based policy")
 
 
+def test_a_policy_that_could_not_be_in_force_is_not_stored(guarded: Guarded) -> None:
+    statement = {"Effect": "Deny", "Principal": "*", "Action": "dynamodb:*", "Resource": "*"}
+    odd = {"Version": "2012-10-17", "Statement": {**statement, "Condition": {"IpAddress": {"aws:SourceIp": "::1"}}}}
+    table = {**TABLE, "TableName": "Odd", "ResourcePolicy": json.dumps(odd)}
+    assert refusal(lambda: guarded.client().create_table(**table)) == (
+        "ValidationException",
+        "Invalid policy document: the condition key 'aws:SourceIp' is not known",
+    )
+    assert guarded.client().list_tables()["TableNames"] == ["Music"]
+    assert refusal(lambda: guarded.client("nina").create_table(**table))[0] == "AccessDeniedException"
+
+
 def test_all_statements_of_a_batch_must_be_allowed(guarded: Guarded) -> None:
     guarded.keys.users[1].policies = [only("PartiQLSelect", **OWN)]
     guarded.write()

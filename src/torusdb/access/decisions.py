@@ -14,6 +14,8 @@ from torusdb.access.conditions import Facts, PolicyError
 from torusdb.access.policies import Policy, Statement, resource_policy
 from torusdb.errors import AccessDeniedException
 
+MENDING: Final = frozenset(f"dynamodb:{verb}ResourcePolicy" for verb in ("Get", "Put", "Delete"))
+
 NEEDS_MAX: Final = 4096
 """Needs for which an identity remembers which statements speak of them."""
 
@@ -96,8 +98,9 @@ class Identity:
         try:
             policy = resource_policy(text)
         except PolicyError:
-            # What it denies cannot be known, so it denies everything. That it is readable is seen to when it is stored.
-            return {"Deny"}
+            # What it denies cannot be known, so it denies everything but what mends it. A gate lets none be stored, but
+            # one may have been before there was a gate.
+            return set() if need.action in MENDING else {"Deny"}
         return {
             statement.effect
             for statement in policy.statements

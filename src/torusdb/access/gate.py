@@ -19,16 +19,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from torusdb.access import signatures
+from torusdb.access.conditions import PolicyError
 from torusdb.access.credentials import ALGORITHM, SERVICE, TERMINATOR, Credential, CredentialReader, Signed
 from torusdb.access.decisions import Identity
 from torusdb.access.facts import RequestFacts, iso
 from torusdb.access.keyring import Key, KeyFileError, has_expired, policies_of, read_key_file
 from torusdb.access.permissions import Tables, asked_by
+from torusdb.access.policies import resource_policy
 from torusdb.errors import (
     ExpiredTokenException,
     IncompleteSignatureException,
     InvalidSignatureException,
     UnrecognizedClientException,
+    ValidationException,
 )
 
 log = logging.getLogger("torusdb.access")
@@ -40,6 +43,9 @@ SKEW_MINUTES: Final = 15
 the service does not look at X-Amz-Expires (aws-iam-authenticator, on STS)."""
 CALLERS_MAX: Final = 4096
 """Credentials whose signing key is remembered: one for each key, day and region."""
+
+POLICY_FIELDS: Final = {"CreateTable": "resource_policy", "PutResourcePolicy": "policy"}
+"""Where a request brings the policy of a resource."""
 
 NOT_RECOGNISED = "The security token included in the request is invalid."
 EXPIRED = "The security token included in the request is expired"
@@ -61,9 +67,17 @@ class Caller:
         self._ring = ring
 
     def require(self, operation: str, request: Any, tables: Tables) -> None:
-        """Raises `AccessDeniedException` unless all that the request needs is allowed."""
+        """Raises `AccessDeniedException` unless all that the request needs is allowed, and `ValidationException` for a
+        policy that could not be put in force."""
         for asked in asked_by(operation, request, tables):
             self._identity.require(asked.need, RequestFacts(request, asked, self._fact), asked.resource_policy)
+        field = POLICY_FIELDS.get(operation)
+        document = None if field is None else getattr(request, field)
+        if document is not None:
+            try:
+                resource_policy(document)
+            except PolicyError as error:
+                raise ValidationException(f"Invalid policy document: {error}") from None
 
     def _fact(self, key: str) -> str | None:
         match key:
