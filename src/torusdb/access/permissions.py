@@ -3,6 +3,9 @@
 The actions and resources are those of "Actions, resources, and condition keys for Amazon DynamoDB" (service
 authorization reference), "IAM security policies with PartiQL for DynamoDB" and "Using IAM with DynamoDB transactions"
 (developer guide). Operations that are not built yet stand here too: they are refused to who may not call them.
+
+All that a request needs must be allowed, or it is refused as a whole. Of BatchExecuteStatement the service model has a
+code `AccessDenied` for single statements, which hints that there each fails for itself; how has not been seen.
 """
 
 from __future__ import annotations
@@ -135,7 +138,8 @@ STATEMENT_ACTIONS: Final = {
 """What a statement needs (developer guide, "IAM security policies with PartiQL"); that EXISTS is a SELECT is ours."""
 
 BESIDES: Final = {"CreateTable": {"tags": "TagResource", "resource_policy": "PutResourcePolicy"}}
-"""What a parameter of an operation needs besides (API reference, CreateTable)."""
+"""What a parameter of an operation needs besides: a policy, by the API reference; tags, as AWS's services do it (for
+DynamoDB it has not been seen)."""
 
 
 class Tables(Protocol):
