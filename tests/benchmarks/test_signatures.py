@@ -21,6 +21,7 @@ def test_its_requests_are_signed(tmp_path: Path, policy: str) -> None:
     assert signatures.verify_microseconds(keys, calls=2) > 0
 
 
+@pytest.mark.slow
 def test_a_run_measures_each_server(monkeypatch: pytest.MonkeyPatch) -> None:
     if missing := wrk_missing():
         pytest.skip(missing)
