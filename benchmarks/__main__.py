@@ -149,6 +149,18 @@ def growth(
     _publish("growth", results, output, quick)
 
 
+@app.command()
+def signatures(
+    rounds: Annotated[int, typer.Option(min=1, help="How often each figure is taken, in turn with the others.")] = 5,
+    seconds: Annotated[int, typer.Option(min=1, max=60, help="Of each figure, in each round.")] = 3,
+) -> None:
+    """What --auth costs: GetItem, signed, on a server that verifies and on one that does not."""
+    _require_wrk()
+    from benchmarks.signatures import measure
+
+    typer.echo(measure(rounds, seconds).report())
+
+
 @app.command("report")
 def report_again(output: Home = None) -> None:
     """The pages and plots once more, from the figures as they were measured."""

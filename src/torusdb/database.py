@@ -25,7 +25,6 @@ from torusdb.operations.catalog import Catalog, Namespace, load_catalogs
 from torusdb.operations.context import Context, Settings
 from torusdb.operations.registry import ANNOUNCING, OPERATIONS
 from torusdb.storage import driver
-from torusdb.storage.commands import Operation
 from torusdb.storage.driver import Outcome, Paused
 from torusdb.storage.embedded import Durability, EmbeddedEngine
 from torusdb.storage.failures import StorageFailed
@@ -51,6 +50,17 @@ class Scope(Protocol):
 
     @property
     def region(self) -> str: ...
+
+
+class Guard(Protocol):
+    """Whoever has to be asked before an operation, and in whose account it takes place."""
+
+    @property
+    def account(self) -> str: ...
+
+    def require(self, operation: str, request: Request, tables: Catalog) -> None:
+        """Raises the service's error for what the request may not do."""
+        ...
 
 
 class Database:
@@ -85,14 +95,20 @@ class Database:
     def ready(self) -> bool:
         return not self._closed
 
-    def begin(self, operation: str, body: bytes, scope: Scope) -> Outcome | Paused:
-        """Runs an operation to its end or its first pause. The service's refusals are raised, or in the outcome."""
+    def begin(self, operation: str, body: bytes, scope: Scope, guard: Guard | None = None) -> Outcome | Paused:
+        """Runs an operation to its end or its first pause. The service's refusals are raised, or in the outcome. With a
+        guard, in the account that it names and only if it lets the request pass."""
         self._require_open()
         try:
             request = decode(operation, body)
         except RequestFault as fault:
             raise _told(operation, fault) from None
-        outcome = driver.start(self._engine, self._operation(operation, request, scope), RANGES_PER_SLICE)
+        if guard is None:
+            context = self._context_of(scope)
+        else:
+            context = self._context(guard.account, scope.region)
+            guard.require(operation, request, context.catalog)
+        outcome = driver.start(self._engine, OPERATIONS[operation](context, request), RANGES_PER_SLICE)
         if type(outcome) is Outcome and outcome.error is not None:
             outcome.error = _told(operation, outcome.error)
         return outcome
@@ -106,7 +122,7 @@ class Database:
         self._require_open()
         try:
             request = from_python(operation, params or {})
-            body = driver.complete(self._engine, self._operation(operation, request, None))
+            body = driver.complete(self._engine, OPERATIONS[operation](self._home, request))
         except RequestFault as fault:
             raise _told(operation, fault) from None
         return decode_answer(body)
@@ -143,11 +159,10 @@ class Database:
         if self._closed:
             raise StorageFailed("The database is closed.")
 
-    def _operation(self, name: str, request: Request, scope: Scope | None) -> Operation:
-        context = self._home
-        if self._by_credentials and scope is not None:
-            context = self._context(account_of(scope.access_key), scope.region or self.region)
-        return OPERATIONS[name](context, request)
+    def _context_of(self, scope: Scope) -> Context:
+        if self._by_credentials:
+            return self._context(account_of(scope.access_key), scope.region or self.region)
+        return self._home
 
     def _context(self, account: str, region: str) -> Context:
         context = self._contexts.get((account, region))

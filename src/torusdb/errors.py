@@ -79,6 +79,11 @@ class UnknownOperationException(ServiceError):
 
 class AccessDeniedException(ServiceError):
     namespace = CORAL
+    message_member = "Message"  # seen on the wire: aws/aws-sdk-php#1292, sebdah/dynamic-dynamodb#321
+
+
+class ExpiredTokenException(ServiceError):
+    namespace = CORAL
 
 
 class MissingAuthenticationTokenException(ServiceError):
@@ -90,6 +95,10 @@ class IncompleteSignatureException(ServiceError):
 
 
 class InvalidSignatureException(ServiceError):
+    namespace = CORAL
+
+
+class UnrecognizedClientException(ServiceError):
     namespace = CORAL
 
 

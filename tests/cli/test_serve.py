@@ -6,7 +6,7 @@ import os
 import re
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -101,7 +101,8 @@ def test_the_help_has_examples_and_explains_every_option() -> None:
 
 def test_every_option_stands_in_the_readme_and_no_other() -> None:
     table = README.read_text().split("| `torusdb serve` |")[1].split("\n\n")[0]
-    assert set(re.findall(r"^\| `(--[a-z-]+)`", table, re.MULTILINE)) == options_of_help()
+    rows = re.findall(r"^\| (`--[^|]+) \|", table, re.MULTILINE)
+    assert set(re.findall(r"--[a-z-]+", " ".join(rows))) == options_of_help()
 
 
 def test_the_defaults_in_the_readme_are_those_of_the_help() -> None:
@@ -138,7 +139,7 @@ def test_an_unknown_host_is_told_in_one_line() -> None:
 def test_listening_beyond_this_machine_wants_to_be_meant(host: str) -> None:
     assert refusal("--in-memory", "--host", host) == (
         f"Refusing to listen on {host}: it is reachable from other machines, and requests are not authenticated. "
-        "Listen on 127.0.0.1, or say --insecure."
+        "Name a file of access keys with --auth, listen on 127.0.0.1, or say --insecure."
     )
 
 
@@ -271,3 +272,44 @@ def test_accounts_are_told_apart_where_that_is_asked_for() -> None:
     with serving("--in-memory", "--by-credentials") as server:
         arn = server.call("CreateTable", TABLE)["TableDescription"]["TableArn"]
         assert re.fullmatch(r"arn:aws:dynamodb:us-east-1:(?!000000000000)\d{12}:table/Music", arn)
+
+
+# Authentication
+
+
+def test_keys_are_made_used_and_taken_away(tmp_path: Path) -> None:
+    import boto3
+    from botocore.exceptions import ClientError
+
+    keys = tmp_path / "keys.json"
+    made = torusdb("keys", "add", str(keys), "--user", "alice", "--account", "123456789012", "--full-access").stdout
+    given = dict(line.split(" = ", 1) for line in made.splitlines()[1:])
+    with serving("--in-memory", "--auth", str(keys), "--host", "0.0.0.0") as server:
+        client = boto3.client(
+            "dynamodb", endpoint_url=f"http://127.0.0.1:{server.port}", region_name="us-east-1", **given
+        )
+        arn = client.create_table(**TABLE)["TableDescription"]["TableArn"]
+        assert arn == "arn:aws:dynamodb:us-east-1:123456789012:table/Music"
+        assert server.call("ListTables", {})["__type"].endswith("#InvalidSignatureException")
+        assert torusdb("keys", "remove", str(keys), given["aws_access_key_id"]).returncode == 0
+        with pytest.raises(ClientError, match="UnrecognizedClientException"):
+            _without_end(client.list_tables)  # the change is seen within a second
+        client.close()
+
+
+def _without_end(call: Callable[[], object]) -> None:
+    while True:
+        call()
+
+
+def test_a_bad_file_of_keys_is_told_in_one_line(tmp_path: Path) -> None:
+    keys = tmp_path / "keys.json"
+    assert refusal("--in-memory", "--auth", str(keys)) == f"Cannot read {keys}: no such file or directory"
+    keys.write_text("[]")
+    assert refusal("--in-memory", "--auth", str(keys)) == (f"{keys} is no file of keys: expected `object`, got `array`")
+
+
+def test_bad_files_for_tls_are_told_in_one_line(tmp_path: Path) -> None:
+    assert refusal("--in-memory", "--tls-cert", "cert.pem") == "--tls-cert and --tls-key go together."
+    said = refusal("--in-memory", "--tls-cert", "cert.pem", "--tls-key", "key.pem", cwd=tmp_path)
+    assert said == "Cannot read cert.pem: no such file or directory"

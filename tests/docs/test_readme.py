@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import serving, torusdb
 from torusdb.operations.registry import OPERATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +34,38 @@ def test_the_code_without_a_server_runs(capsys: pytest.CaptureFixture[str]) -> N
     (code,) = [block for block in PYTHON_BLOCKS if "torusdb.open" in block]
     exec(code, {})
     assert capsys.readouterr().out == "{'Id': {'S': '1'}}\n"
+
+
+def test_the_commands_of_access_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the README's own policy; a certificate and a port are what a test cannot take from it."""
+    boto3 = pytest.importorskip("boto3", reason="the request is boto3's")
+    monkeypatch.chdir(tmp_path)
+    section = README.partition("## Access")[2].partition("\n## ")[0]
+    (policy,) = re.findall(r"```json\n(.*?)```", section, re.DOTALL)
+    (tmp_path / "app.json").write_text(policy)
+    *adding, serve = re.findall(r"^torusdb (.*)$", section, re.MULTILINE)
+    made = [torusdb(*command.split()).stdout for command in adding]
+    assert [out.split("]")[0] for out in made] == ["[admin", "[app"]
+    options = serve.replace(" --tls-cert cert.pem --tls-key key.pem", "").split()[1:]
+    assert options != serve.split()[1:]
+    with serving(*options, "--in-memory") as server:
+        clients = []
+        for out in made:
+            key = dict(line.split(" = ", 1) for line in out.splitlines()[1:])
+            where = {"endpoint_url": f"http://127.0.0.1:{server.port}", "region_name": "us-east-1"}
+            clients.append(boto3.client("dynamodb", **where, **key))
+        admin, app = clients
+        admin.create_table(
+            TableName="Music",
+            KeySchema=[{"AttributeName": "Artist", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "Artist", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        app.put_item(TableName="Music", Item={"Artist": {"S": "app"}})
+        with pytest.raises(app.exceptions.ClientError, match="no identity-based policy allows"):
+            app.put_item(TableName="Music", Item={"Artist": {"S": "admin"}})
+        for client in clients:
+            client.close()
 
 
 def test_no_block_of_python_is_left_out() -> None:

@@ -15,14 +15,14 @@ import torusdb
 from tests.server.conftest import HEADERS, Wire, message
 from tests.server.request_bodies import INDEX, TABLE, bodies
 from torusdb import Database
+from torusdb.access.credentials import Credential
 from torusdb.errors import ServiceError
 from torusdb.operations.registry import OPERATIONS
-from torusdb.server.credentials import Scope
 from torusdb.server.http import Limits
 from torusdb.server.listen import ServerThread
 from torusdb.storage.driver import Paused
 
-NOBODY = Scope("", "")
+NOBODY = Credential("", "")
 STATUS_LINE = re.compile(rb"HTTP/1\.1 (\d{3}) [A-Z][A-Za-z -]+\r\n")
 
 VALID = [

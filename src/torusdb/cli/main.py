@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from torusdb import __version__
-from torusdb.cli import serve
+from torusdb.cli import keys, serve
 
 USAGE_ERROR = 2
 """The exit code of a command line that is not understood, as argparse has it."""
@@ -35,4 +35,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"torusdb {__version__}", help="Show the version.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     serve.add_to(commands)
+    keys.add_to(commands)
     return parser

@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING
 from torusdb import __version__
 
 if TYPE_CHECKING:
+    import ssl
+
+    from torusdb.access.gate import Gate
+
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DEFAULT_DATA_DIRECTORY = Path("torusdb-data")
@@ -23,7 +27,8 @@ EXAMPLES = """\
 examples:
   torusdb serve                                keeps its data in ./torusdb-data
   torusdb serve --in-memory --port 0           forgets everything; takes a free port
-  torusdb serve --data-dir /srv/db --host 0.0.0.0 --insecure
+  torusdb serve --auth keys.json --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
+                                               for other machines; see 'torusdb keys --help'
   torusdb serve --in-memory --table-delay 2    tables take two seconds to be ACTIVE
 
 Then, with any AWS SDK or the AWS CLI:
@@ -88,11 +93,24 @@ def add_to(commands: Commands) -> None:
         "[%(default)s]",
     )
     option(
+        "--auth",
+        type=Path,
+        metavar="FILE",
+        help="Verify signatures with the access keys in FILE, and let requests do what its policies allow; the account "
+        "is the key's, the region that which the request is signed for. A change of FILE is seen within a second. "
+        "'torusdb keys' writes it.",
+    )
+    option("--tls-cert", type=Path, metavar="PATH", help="Serve TLS with this certificate, and its chain, in PEM.")
+    option("--tls-key", type=Path, metavar="PATH", help="The certificate's private key, in PEM, without a password.")
+    option(
         "--insecure", action="store_true", help="Listen beyond this machine although requests are not authenticated."
     )
 
 
 def run(options: argparse.Namespace) -> int:
+    if (options.tls_cert is None) is not (options.tls_key is None):
+        print("torusdb: --tls-cert and --tls-key go together.", file=sys.stderr)
+        return 1
     # What is made from here until requests are served stays for good: looking for garbage in it, now or later, is lost.
     gc.disable()
     from torusdb.database import MEMORY, open_database
@@ -108,6 +126,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"TorusDB {__version__} at {endpoint}\nData: {_place(options)}\nCtrl-C stops it.", flush=True)
 
     try:
+        tls, gate = _tls(options), _gate(options)
         with open_database(
             MEMORY if options.in_memory else options.data_dir,
             durability=options.durability,
@@ -115,11 +134,40 @@ def run(options: argparse.Namespace) -> int:
             by_credentials=options.by_credentials,
             table_delay_seconds=options.table_delay,
         ) as database:
-            listen_and_serve(database, options.host, options.port, insecure=options.insecure, on_listening=on_listening)
+            listen_and_serve(
+                database,
+                options.host,
+                options.port,
+                insecure=options.insecure,
+                tls=tls,
+                gate=gate,
+                on_listening=on_listening,
+            )
     except (StorageError, ListenError) as error:
         print(f"torusdb: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _tls(options: argparse.Namespace) -> ssl.SSLContext | None:
+    if options.tls_cert is None:
+        return None
+    from torusdb.server.tls import server_context
+
+    return server_context(options.tls_cert, options.tls_key)
+
+
+def _gate(options: argparse.Namespace) -> Gate | None:
+    if options.auth is None:
+        return None
+    from torusdb.access.gate import Gate
+    from torusdb.access.keyring import KeyFileError
+    from torusdb.server.listen import ListenError
+
+    try:
+        return Gate(options.auth, is_secure=options.tls_cert is not None)
+    except KeyFileError as error:
+        raise ListenError(str(error)) from None
 
 
 def _place(options: argparse.Namespace) -> str:

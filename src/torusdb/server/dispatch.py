@@ -13,11 +13,12 @@ import asyncio
 import logging
 from collections.abc import Collection
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from zlib import crc32
 
 import msgspec
 
+from torusdb.access.credentials import CredentialReader
 from torusdb.client.request_ids import request_ids
 from torusdb.errors import (
     InternalServerError,
@@ -26,11 +27,14 @@ from torusdb.errors import (
     UnknownOperationException,
 )
 from torusdb.server import content_coding
-from torusdb.server.credentials import Scope, ScopeReader
 from torusdb.server.http import HttpRequest
 from torusdb.storage.driver import Outcome, Paused
 from torusdb.storage.failures import StorageFailed
 from torusdb.storage.tickets import Ticket
+
+if TYPE_CHECKING:
+    from torusdb.access.gate import Caller, Gate
+    from torusdb.database import Guard, Scope
 
 log = logging.getLogger("torusdb.server")
 
@@ -63,8 +67,9 @@ class Backend(Protocol):
     @property
     def ready(self) -> bool: ...
 
-    def begin(self, operation: str, body: bytes, scope: Scope) -> Outcome | Paused:
-        """Runs an operation to its end or to its first pause; raises or gives back the service's error."""
+    def begin(self, operation: str, body: bytes, scope: Scope, guard: Guard | None = None) -> Outcome | Paused:
+        """Runs an operation to its end or to its first pause, if the guard has nothing against it; raises or gives
+        back the service's error."""
         ...
 
 
@@ -81,13 +86,19 @@ class Dispatcher:
     """The `Application` of the HTTP server."""
 
     def __init__(
-        self, backend: Backend, loop: asyncio.AbstractEventLoop, body_bytes_max: int = 16 * 1024 * 1024
+        self,
+        backend: Backend,
+        loop: asyncio.AbstractEventLoop,
+        body_bytes_max: int = 16 * 1024 * 1024,
+        gate: Gate | None = None,
     ) -> None:
+        """`gate` verifies signatures; without one, any credentials pass that have their form."""
         self._backend = backend
         self._loop = loop
         self._body_bytes_max = body_bytes_max
         self._operations = {_target(name): name for name in backend.operations}
-        self._scopes = ScopeReader()
+        self._credentials = CredentialReader()
+        self._gate = gate
         self._next_request_id = request_ids().__next__
         self._waiting: dict[Ticket, list[Answer]] = {}
         """The answers behind each ticket that is not done."""
@@ -97,6 +108,7 @@ class Dispatcher:
         if request.method != b"POST":
             self._answer_without_operation(request)
             return
+        sent = request.body  # what is signed is what was sent, compressed if it was
         if b"content-encoding" in headers and not self._decode_body(request):
             return
         content_type = headers.get(b"content-type", b"")
@@ -110,18 +122,25 @@ class Dispatcher:
             operation = self._operations.get(headers.get(b"x-amz-target", b""))
             if operation is None:
                 raise UnknownOperationException
-            scope = self._scopes.scope(headers, request.target)
+            caller: Caller | None = None
+            if self._gate is None:
+                scope: Scope = self._credentials.credential(headers, request.target)
+            else:
+                scope = caller = self._gate.admit(request.method, request.target, headers, sent)
             if not request.body:
                 raise SerializationException
         except ServiceError as error:
             unreadable = request.body and not _is_json(request.body)
             self._send_error(request, line, SerializationException() if unreadable else error)
             return
-        self._perform(request, operation, scope, line)
+        self._perform(request, operation, scope, line, caller)
 
-    def _perform(self, request: HttpRequest, operation: str, scope: Scope, line: bytes) -> None:
+    def _perform(self, request: HttpRequest, operation: str, scope: Scope, line: bytes, caller: Caller | None) -> None:
         try:
-            outcome = self._backend.begin(operation, request.body, scope)
+            if caller is None:
+                outcome = self._backend.begin(operation, request.body, scope)
+            else:
+                outcome = self._backend.begin(operation, request.body, scope, caller)
         except ServiceError as error:
             self._send_error(request, line, error)
         except Exception as error:

@@ -30,6 +30,8 @@ from typing import Protocol, cast
 import httptools
 import msgspec
 
+from torusdb.server.joined_headers import JoinedHeaders
+
 log = logging.getLogger("torusdb.server")
 
 LARGE_BODY_BYTES = 64 * 1024
@@ -81,8 +83,9 @@ class Application(Protocol):
 class HttpRequest(msgspec.Struct, eq=False, gc=False):
     """A complete request, and the place in its connection where the answer goes.
 
-    `headers` has lower-case names; of a repeated one, the last. Untracked by the garbage collector: the only
-    cycle runs through the connection's queue, which empties as answers are written or the connection is lost.
+    `headers` has lower-case names; of a repeated one, the last, or all if the server joins them. Untracked by
+    the garbage collector: the only cycle runs through the connection's queue, which empties as answers are written or
+    the connection is lost.
     """
 
     connection: Connection
@@ -189,7 +192,7 @@ class Connection(asyncio.Protocol):
         self.queue: deque[HttpRequest] = deque()
         self._backlog: deque[HttpRequest] = deque()
         self._backlog_scheduled = False
-        self._raw_headers: dict[bytes, bytes] = {}
+        self._raw_headers: dict[bytes, bytes] = JoinedHeaders() if server.joins_headers else {}
         self._url: list[bytes] = []
         self._headers: dict[bytes, bytes] | None = None
         self._body: bytes | bytearray = b""
@@ -533,6 +536,8 @@ class HttpServer:
         loop: asyncio.AbstractEventLoop,
         limits: Limits | None = None,
         server_name: bytes = b"Server",
+        *,
+        joins_headers: bool = False,
     ) -> None:
         self.application = application
         self.loop = loop
@@ -543,6 +548,7 @@ class HttpServer:
         self.draining = False
         self.unfinished_bytes = 0
         """Of bodies that come in pieces and are not complete."""
+        self.joins_headers = joins_headers
         self.keep_alive_heads = StatusHeads(server_name, b"keep-alive")
         self.closing_heads = StatusHeads(server_name, b"close")
         self._connections: set[Connection] = set()

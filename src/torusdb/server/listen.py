@@ -18,11 +18,15 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from torusdb.server.dispatch import Backend, Dispatcher
 from torusdb.server.http import HttpServer, Limits
+
+if TYPE_CHECKING:
+    from torusdb.access.gate import Gate
 
 DRAIN_SECONDS_MAX = 10.0
 START_SECONDS_MAX = 30.0
@@ -62,17 +66,26 @@ async def listen(
     insecure: bool = False,
     limits: Limits | None = None,
     tls: ssl.SSLContext | None = None,
+    gate: Gate | None = None,
 ) -> Server:
-    """Listens on the running loop; port 0 takes a free one. Raises `ListenError`."""
+    """Listens on the running loop; port 0 takes a free one. With a gate, requests are authenticated. Raises
+    `ListenError`."""
     loop = asyncio.get_running_loop()
     limits = limits or Limits()
     addresses = await _addresses(host, port)
-    if not insecure:
+    if not insecure and gate is None:
         _refuse_beyond_loopback(host, addresses)
     limits = _within_file_limit(limits)
-    http = HttpServer(Dispatcher(backend, loop, limits.body_bytes_max), loop, limits)
+    dispatcher = Dispatcher(backend, loop, limits.body_bytes_max, gate)
+    http = HttpServer(dispatcher, loop, limits, joins_headers=gate is not None)
     bound = _bind(host, port, addresses[0])
-    sockets = await loop.create_server(http.connect, sock=bound, backlog=BACKLOG_CONNECTIONS, ssl=tls)
+    sockets = await loop.create_server(
+        http.connect,
+        sock=bound,
+        backlog=BACKLOG_CONNECTIONS,
+        ssl=tls,
+        ssl_handshake_timeout=None if tls is None else limits.header_seconds_max,
+    )
     return Server(http, sockets, _endpoint(host, bound.getsockname()[1], secure=tls is not None))
 
 
@@ -85,7 +98,7 @@ async def _addresses(host: str, port: int) -> list[Address]:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except (OSError, UnicodeError) as error:
-        raise ListenError(f"Cannot listen on {host}: {_reason(error)}") from None
+        raise ListenError(f"Cannot listen on {host}: {reason(error)}") from None
     # `localhost` can mean both ::1 and 127.0.0.1: most clients try the latter, so it comes first.
     return sorted(((family, str(address[0])) for family, _, _, _, address in found), key=lambda a: a[0])
 
@@ -95,7 +108,7 @@ def _refuse_beyond_loopback(host: str, addresses: list[Address]) -> None:
         if not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
             raise ListenError(
                 f"Refusing to listen on {host}: it is reachable from other machines, and requests are not "
-                "authenticated. Listen on 127.0.0.1, or say --insecure."
+                "authenticated. Name a file of access keys with --auth, listen on 127.0.0.1, or say --insecure."
             )
 
 
@@ -114,14 +127,15 @@ def _bind(host: str, port: int, address: Address) -> socket.socket:
         bound.close()
         taken = isinstance(error, OSError) and error.errno in _TAKEN
         what = f"Port {port} on {host} is taken" if taken else f"Cannot listen on port {port} of {host}"
-        raise ListenError(f"{what}: {_reason(error)}") from None
+        raise ListenError(f"{what}: {reason(error)}") from None
     return bound
 
 
 _TAKEN = frozenset({errno.EADDRINUSE, getattr(errno, "WSAEADDRINUSE", errno.EADDRINUSE)})
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """What the system says, to stand behind a colon."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return text[:1].lower() + text[1:]
 
@@ -168,6 +182,7 @@ def serve(
     insecure: bool = False,
     limits: Limits | None = None,
     tls: ssl.SSLContext | None = None,
+    gate: Gate | None = None,
     on_listening: Callable[[str], None] = lambda endpoint: None,
     drain_seconds_max: float = DRAIN_SECONDS_MAX,
 ) -> bool:
@@ -183,7 +198,7 @@ def serve(
             if draining is not None:
                 draining.cancel()
 
-        server = await listen(backend, host, port, insecure=insecure, limits=limits, tls=tls)
+        server = await listen(backend, host, port, insecure=insecure, limits=limits, tls=tls, gate=gate)
         _on_signals(on_signal)
         on_listening(server.endpoint)
         await told.wait()
@@ -218,9 +233,10 @@ class ServerThread:
         insecure: bool = False,
         limits: Limits | None = None,
         tls: ssl.SSLContext | None = None,
+        gate: Gate | None = None,
     ) -> None:
         self._listen: Callable[[], Awaitable[Server]] = partial(
-            listen, backend, host, port, insecure=insecure, limits=limits, tls=tls
+            listen, backend, host, port, insecure=insecure, limits=limits, tls=tls, gate=gate
         )
         self._started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, Server]] = Future()
         self._thread = threading.Thread(target=self._run, name="torusdb-server", daemon=True)
