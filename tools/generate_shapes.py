@@ -33,6 +33,9 @@ BUILT = [
     *["PutItem", "GetItem", "UpdateItem", "DeleteItem", "Query", "Scan", "BatchGetItem", "BatchWriteItem"],
     *["ExecuteStatement", "BatchExecuteStatement"],
     *["DescribeLimits", "DescribeEndpoints"],
+    *["TagResource", "UntagResource", "ListTagsOfResource"],
+    *["PutResourcePolicy", "GetResourcePolicy", "DeleteResourcePolicy"],
+    *["UpdateTimeToLive", "DescribeTimeToLive"],
 ]
 """Operations that get a request type. The others are known by name only, and are answered as unknown."""
 
@@ -55,6 +58,7 @@ KINDS_OF_NAMES = {
     "control": "ControlTableName",
     "data": "DataTableName",
     "alone": "DataTableName",
+    "arn": "ResourceArn",
 }
 """The types of `torusdb.api.names`, by the kind that `shape_overrides` gives."""
 
@@ -232,7 +236,7 @@ def requests_source(operations: dict[str, str], shapes: Shapes) -> str:
             "",
             "import msgspec",
             "",
-            "from torusdb.api.names import ControlTableName, DataTableName, MapTableName, NewTableName",
+            "from torusdb.api.names import ControlTableName, DataTableName, MapTableName, NewTableName, ResourceArn",
             "from torusdb.model.attributes import WireValue",
             "",
             "",

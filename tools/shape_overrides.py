@@ -19,6 +19,9 @@ LONE_TABLE_NAME = {"names": "alone"}
 CONTROL_TABLE_NAME = {"names": "control"}
 """Operations on tables have words of their own for a name that is missing or of a wrong length (measured)."""
 
+RESOURCE_ARN = {"names": "arn"}
+"""Operations on resources of any kind have words of their own for an ARN that is missing (dynalite, dynoxide)."""
+
 SHAPES: dict[str, dict[str, Any]] = {
     # The value sets are listed in the service's own order, which is not the model's (measured).
     "ScalarAttributeType": {"enum": ["B", "N", "S"]},
@@ -52,6 +55,14 @@ MEMBERS: dict[str, dict[str, Any]] = {
     "DescribeTableInput.TableName": CONTROL_TABLE_NAME,
     "UpdateTableInput.TableName": CONTROL_TABLE_NAME,
     "DeleteTableInput.TableName": CONTROL_TABLE_NAME,
+    "DescribeTimeToLiveInput.TableName": CONTROL_TABLE_NAME,
+    "UpdateTimeToLiveInput.TableName": CONTROL_TABLE_NAME,
+    "TagResourceInput.ResourceArn": RESOURCE_ARN,
+    "UntagResourceInput.ResourceArn": RESOURCE_ARN,
+    "ListTagsOfResourceInput.ResourceArn": RESOURCE_ARN,
+    "PutResourcePolicyInput.ResourceArn": RESOURCE_ARN,
+    "GetResourcePolicyInput.ResourceArn": RESOURCE_ARN,
+    "DeleteResourcePolicyInput.ResourceArn": RESOURCE_ARN,
     "PutItemInput.TableName": LONE_TABLE_NAME,
     "UpdateItemInput.TableName": LONE_TABLE_NAME,
     "GetItemInput.TableName": DATA_TABLE_NAME,

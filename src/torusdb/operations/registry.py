@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from torusdb.operations import batch_write, get_item, partiql, partiql_batch, query, tables, update_table, writes
+from torusdb.operations import (
+    batch_write,
+    get_item,
+    partiql,
+    partiql_batch,
+    query,
+    tables,
+    tags,
+    update_table,
+    writes,
+)
 from torusdb.operations.context import Context
 from torusdb.storage.commands import Operation
 
@@ -24,9 +34,12 @@ OPERATIONS: dict[str, Begin] = {
     "ExecuteStatement": partiql.execute_statement,
     "GetItem": get_item.get_item,
     "ListTables": tables.list_tables,
+    "ListTagsOfResource": tags.list_tags_of_resource,
     "PutItem": writes.put_item,
     "Query": query.query,
     "Scan": query.scan,
+    "TagResource": tags.tag_resource,
+    "UntagResource": tags.untag_resource,
     "UpdateItem": writes.update_item,
     "UpdateTable": update_table.update_table,
 }

@@ -169,10 +169,10 @@ def check_sse(sse: requests.SSESpecification | None) -> None:
         raise refuse("SSEType KMS is required if KMSMasterKeyId is specified")
 
 
-def check_tags(tags: list[requests.Tag] | None) -> None:
+def check_tags(tags: Sequence[requests.Tag]) -> None:
     """The words are measured, their order is ours."""
     names: set[str] = set()
-    for tag in tags or []:
+    for tag in tags:
         if tag.key in names:
             raise ValidationException(f"Duplicate Tag Keys provided as input: Duplicate Tag Key found {tag.key}")
         names.add(tag.key)
@@ -182,7 +182,11 @@ def check_tags(tags: list[requests.Tag] | None) -> None:
             raise ValidationException(f"The Tag Value provided is invalid, Value: {tag.value}")
         if tag.key.startswith("aws:"):
             raise ValidationException(f"Tag Key cannot be prefixed with aws:, Key: {tag.key}")
-    if len(names) > TAGS_MAX:
+
+
+def check_tag_count(count: int) -> None:
+    """All tags that a resource is to have."""
+    if count > TAGS_MAX:
         raise ValidationException("Number of Tags exceed the current limit for the provided ResourceArn")
 
 
