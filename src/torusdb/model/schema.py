@@ -59,6 +59,12 @@ class Index(msgspec.Struct, frozen=True, dict=True):
         return frozenset(key.name for key in self.keys)
 
 
+class ResourcePolicy(msgspec.Struct, frozen=True):
+    document: str
+    """As it was given, to the letter."""
+    revision: str
+
+
 class Table(msgspec.Struct, frozen=True, dict=True):
     """A table. `table_id` is never used again within a database."""
 
@@ -93,6 +99,9 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     sse: dict[str, Any] | None = None
     tags: dict[str, str] = {}
     resource_policy: str | None = None
+    resource_policy_revision: str = "0"
+    stream_policies: dict[str, ResourcePolicy] = {}
+    """By the label of the stream."""
 
     @cached_property
     def keys(self) -> list[KeyAttribute]:

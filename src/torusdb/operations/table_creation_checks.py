@@ -162,6 +162,8 @@ def _check_options(request: requests.CreateTableRequest) -> None:
     tags = request.tags or []
     checks.check_tags(tags)
     checks.check_tag_count(len(tags))
+    if request.resource_policy is not None:
+        checks.check_resource_policy(request.resource_policy)
 
 
 def _check_warm(
