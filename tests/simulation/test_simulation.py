@@ -11,10 +11,10 @@ from collections.abc import Iterable
 import pytest
 
 from tests.simulation.world import World
-from torusdb.jobs import tables
+from torusdb.jobs import tables, ttl
 from torusdb.operations import reading
 
-STEPS = 250
+STEPS = 300
 EVENTS_SHOWN = 40
 
 
@@ -23,6 +23,7 @@ def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reads and back-fills of a few items take many turns."""
     monkeypatch.setattr(reading, "CHUNK_ITEMS_MAX", 1)
     monkeypatch.setattr(tables, "BACKFILL_ITEMS_MAX", 2)
+    monkeypatch.setattr(ttl, "SWEEP_ITEMS_MAX", 1)
 
 
 def simulate(seed: int) -> World:
@@ -59,9 +60,11 @@ def test_a_seed_is_a_history() -> None:
 
 def test_histories_are_eventful() -> None:
     """Were the scheduler to stop making trouble, the other tests here would be worth little."""
-    events = [event for seed in range(20) for event in simulate(seed).log]
+    events = [event for seed in range(40) for event in simulate(seed).log]
     for wanted in ("crash, with 0", "crash, with 1", "fail", "fail and keep", "job 1", "go on Scan", "go on Query"):
         assert any(event.startswith(wanted) for event in events), wanted
+    assert "swept" in events
     assert any(event.startswith("answer UpdateTable") for event in events)
+    assert any(event.startswith("answer UpdateTimeToLive") for event in events)
     assert any(event.startswith("answer BatchWriteItem") for event in events)
     assert any(event.startswith("answer") and event.endswith("with a failure") for event in events)

@@ -14,6 +14,7 @@ from torusdb.operations import (
     resource_policies,
     tables,
     tags,
+    time_to_live,
     update_table,
     writes,
 )
@@ -33,6 +34,7 @@ OPERATIONS: dict[str, Begin] = {
     "DescribeEndpoints": tables.describe_endpoints,
     "DescribeLimits": tables.describe_limits,
     "DescribeTable": tables.describe_table,
+    "DescribeTimeToLive": time_to_live.describe_time_to_live,
     "ExecuteStatement": partiql.execute_statement,
     "GetItem": get_item.get_item,
     "GetResourcePolicy": resource_policies.get_resource_policy,
@@ -46,6 +48,7 @@ OPERATIONS: dict[str, Begin] = {
     "UntagResource": tags.untag_resource,
     "UpdateItem": writes.update_item,
     "UpdateTable": update_table.update_table,
+    "UpdateTimeToLive": time_to_live.update_time_to_live,
 }
 
 ANNOUNCING = frozenset(["PutItem", "UpdateItem"])
