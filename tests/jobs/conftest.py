@@ -1,3 +1,4 @@
 from tests.jobs.by_hand import hand
+from tests.jobs.expiring import short_steps, things
 
-__all__ = ["hand"]
+__all__ = ["hand", "short_steps", "things"]
