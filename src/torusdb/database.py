@@ -193,7 +193,11 @@ def open_database(
     `ttl_delay_seconds`: how long they stay at least, to imitate the service. `by_credentials`: requests see the tables
     of their account and region only.
     """
-    settings = Settings(table_delay_seconds, ttl_period_seconds, ttl_delay_seconds)
+    settings = Settings(
+        table_delay_seconds=table_delay_seconds,
+        ttl_period_seconds=ttl_period_seconds,
+        ttl_delay_seconds=ttl_delay_seconds,
+    )
     engine = EmbeddedEngine.open(None if str(path) == MEMORY else Path(path), durability)
     try:
         return Database(engine, region=region, by_credentials=by_credentials, settings=settings)

@@ -9,11 +9,16 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import torusdb as package
 from tests.processes import DEADLINE_SECONDS, serving, torusdb
+from torusdb import database
+from torusdb.cli.main import main
+from torusdb.operations.context import Settings
+from torusdb.storage.failures import StorageError
 
 README = Path(__file__).parents[2] / "README.md"
 TABLE = {
@@ -281,6 +286,19 @@ def test_expired_items_go_by_themselves() -> None:
         give_up = time.monotonic() + DEADLINE_SECONDS
         while server.call("GetItem", {"TableName": "Music", "Key": SONG}):
             assert time.monotonic() < give_up
+
+
+def test_options_of_time_are_the_databases_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: list[Settings] = []
+
+    def stop(*_: Any, **more: Any) -> None:
+        settings.append(more["settings"])
+        raise StorageError("seen")
+
+    monkeypatch.setattr(database, "Database", stop)
+    options = ["--table-delay", "2", "--ttl-period", "3", "--ttl-delay", "4"]
+    assert main(["serve", "--in-memory", *options]) == 1
+    assert settings == [Settings(table_delay_seconds=2, ttl_period_seconds=3, ttl_delay_seconds=4)]
 
 
 def test_accounts_are_told_apart_where_that_is_asked_for() -> None:
