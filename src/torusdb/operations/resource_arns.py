@@ -1,8 +1,8 @@
 """Resources by their ARN: what operations on tags and policies take in place of a table's name.
 
-What is wrong with an ARN decides how it is refused. The service sees to access first: an ARN of another account or
-another service is none of the caller's, whatever else is wrong with it (checked against the service in July 2026,
-ExtendDB #227). The words for the rest are dynalite's, which has them from the service.
+What is wrong with an ARN decides how it is refused: one of another service or another account is denied, before its
+region is looked at (ExtendDB #227, checked against the service in July 2026). That tells the types of the errors; the
+words are dynalite's, but for those that a comment says are ours.
 """
 
 from __future__ import annotations

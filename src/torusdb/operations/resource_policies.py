@@ -68,8 +68,7 @@ def _policy_of(resource: Resource) -> ResourcePolicy | None:
 
 
 def _check_revision(resource: Resource, policy: ResourcePolicy | None, expected: str | None) -> None:
-    """Two of the messages are moto's, which checks itself against the service; that for no policy is in their
-    manner, since its own is not known."""
+    """Two of the messages are moto's; that for no policy is in their manner, since its own is not known."""
     if expected is None:
         return
     target = resource.table.name if resource.stream_label is None else resource.stream_label

@@ -122,7 +122,8 @@ def stream_label(now: float) -> str:
 
 
 def policy_revision(now: float, previous: str = "0") -> str:
-    """Milliseconds, as those in the developer guide's examples are; another than that of the policy before."""
+    """Another than that of the policy before. That it is a time in milliseconds is our choice: nothing documents its
+    form."""
     return str(max(int(now * 1000), int(previous) + 1))
 
 

@@ -43,7 +43,9 @@ def describe_time_to_live(ctx: Context, request: requests.DescribeTimeToLiveRequ
 
 
 def _check_changes(ttl: TimeToLive | None, wanted: requests.TimeToLiveSpecification, now: float) -> None:
-    """The words are the service's, as its users meet them (cdkd #932, terraform-aws-dynamodb #94)."""
+    """Seen by the service's users: "already disabled" (terraform-aws-dynamodb #94) and "active on a different
+    AttributeName" (cdkd #932), which does not show what may follow. That there is a refusal for the time of a change is
+    documented (API reference); for its words, and for what follows the colon, no record was found."""
     enabled = ttl is not None and ttl.enabled
     if ttl is not None and enabled and wanted.attribute_name != ttl.attribute:
         raise ValidationException(
