@@ -8,7 +8,8 @@ from typing import Any
 
 from benchmarks.client import Client, WrongAnswerError
 from benchmarks.data import BATCH_WRITE_ITEMS, ITEMS_PER_PARTITION, SEED, TRANSACTION_ITEMS, Dataset, comparable
-from benchmarks.workloads import Target
+from benchmarks.load_data import renew_table
+from benchmarks.workloads import EXPIRES_BY, EXPIRING, FAR_SECOND, Target
 
 SAMPLES = 10
 PAGE_BYTES = 1024 * 1024
@@ -236,6 +237,21 @@ def check_transact_get(client: Client, target: Target) -> None:
     _require_same(found, [*(data.item(number) for number in numbers), None], "TransactGetItems")
 
 
+def check_expiring(client: Client, target: Target) -> None:
+    """Time to live is enabled, and an item that is to expire one day is there until then. (How soon others go is not
+    what is measured.)"""
+    data = target.dataset
+    table, item = f"{data.table}_{EXPIRING}", data.item(_numbers(data, 1)[0])
+    item[EXPIRES_BY] = {"N": str(FAR_SECOND)}
+    renew_table(client, data, table, EXPIRES_BY)
+    client.call("PutItem", {"TableName": table, "Item": item})
+    description = client.call("DescribeTimeToLive", {"TableName": table})["TimeToLiveDescription"]
+    enabled = {"TimeToLiveStatus": "ENABLED", "AttributeName": EXPIRES_BY}
+    _require(description == enabled, f"DescribeTimeToLive: {description}")
+    key = {"TableName": table, "Key": {name: item[name] for name in ("pk", "sk")}, "ConsistentRead": True}
+    _require_same(client.call("GetItem", key).get("Item"), item, "GetItem")
+
+
 def sum_of_balances(client: Client, dataset: Dataset) -> int:
     """What UpdateItem adds to: no update under load may be lost, and none done twice."""
     total = 0
@@ -261,4 +277,5 @@ CHECKS: dict[str, Check] = {
     "TransactWriteItems 2": check_transfer,
     "TransactWriteItems 25": check_transact_put,
     "TransactGetItems 25": check_transact_get,
+    "PutItem expiring": check_expiring,
 }

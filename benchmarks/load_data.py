@@ -26,8 +26,8 @@ def create_table(client: Client, dataset: Dataset, table: str | None = None) -> 
         time.sleep(TABLE_POLL_S)
 
 
-def renew_table(client: Client, dataset: Dataset, table: str) -> None:
-    """The table, empty: dropped first if it is there."""
+def renew_table(client: Client, dataset: Dataset, table: str, expires_by: str = "") -> None:
+    """The table, empty: dropped first if it is there. Its items expire by an attribute, if one is named."""
     if table in client.call("ListTables", {})["TableNames"]:
         client.call("DeleteTable", {"TableName": table})
         deadline = time.perf_counter() + TABLE_WAIT_S
@@ -36,6 +36,9 @@ def renew_table(client: Client, dataset: Dataset, table: str) -> None:
                 raise WrongAnswerError(f"table {table} was not deleted")
             time.sleep(TABLE_POLL_S)
     create_table(client, dataset, table)
+    if expires_by:
+        specification = {"Enabled": True, "AttributeName": expires_by}
+        client.call("UpdateTimeToLive", {"TableName": table, "TimeToLiveSpecification": specification})
 
 
 def load_items(

@@ -52,14 +52,18 @@ class Workload:
     """A Lua pattern that every right answer matches: as loose as JSON's white space needs."""
     items_in_answer: int = NEVER_COUNTED
     unit: str = "requests/s"
+    fresh: str = ""
+    """What the table of new items is called behind the dataset's; "" for a workload that writes none."""
+    expires_by: str = ""
+    """The attribute by which the items of that table expire; "" for a table without time to live."""
 
     @property
     def is_fresh(self) -> bool:
-        return self.name == "PutItem new"
+        return bool(self.fresh)
 
     def table_of(self, dataset: Dataset) -> str:
         """New items go to a table of their own, made afresh for every run: they disturb nothing else."""
-        return f"{dataset.table}_new" if self.is_fresh else dataset.table
+        return f"{dataset.table}_{self.fresh}" if self.fresh else dataset.table
 
     def bodies(self, target: Target) -> list[Body]:
         chosen = random.Random(SEED)
@@ -85,8 +89,22 @@ def _get_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]
 
 
 def _put_new_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    return _new_items(target, chosen, count, NEW)
+
+
+def _put_expiring_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    bodies = _new_items(target, chosen, count, EXPIRING)
+    form = b',"%b":{"N":"%d"}}}'
+    seconds = (FAR_SECOND + number for number in range(count))
+    return [
+        Body(body.json[:-2] + form % (EXPIRES_BY.encode(), second))
+        for body, second in zip(bodies, seconds, strict=True)
+    ]
+
+
+def _new_items(target: Target, chosen: random.Random, count: int, suffix: str) -> list[Body]:
     data = target.dataset
-    table = f"{data.table}_new".encode()
+    table = f"{data.table}_{suffix}".encode()
     items = [data.keyed_item_json(FRESH_KEY, b"order#001", chosen.randrange(data.items)) for _ in range(count)]
     return [Body(b'{"TableName":"%b","Item":%b}' % (table, item)) for item in items]
 
@@ -186,10 +204,14 @@ def _transact_get_bodies(target: Target, chosen: random.Random, count: int) -> l
     return bodies
 
 
+NEW, EXPIRING = "new", "expiring"
+EXPIRES_BY = "expires"
+FAR_SECOND = 4_102_444_800
+"""2100: nothing expires under load."""
 _OBJECT = r"^%s*{"
 WORKLOADS = [
     Workload("GetItem", "GetItem", False, _get_bodies, r'"Item"%s*:', 1),
-    Workload("PutItem new", "PutItem", True, _put_new_bodies, _OBJECT),
+    Workload("PutItem new", "PutItem", True, _put_new_bodies, _OBJECT, fresh=NEW),
     Workload("PutItem overwrite", "PutItem", True, _put_bodies, _OBJECT),
     Workload("UpdateItem if", "UpdateItem", True, _update_bodies, _OBJECT),
     Workload("Query 50", "Query", False, _query_bodies, r'"Count"%s*:%s*50%s*[,}]', ITEMS_PER_PARTITION),
@@ -200,4 +222,5 @@ WORKLOADS = [
     Workload("TransactWriteItems 2", "TransactWriteItems", True, _transfer_bodies, _OBJECT),
     Workload("TransactWriteItems 25", "TransactWriteItems", True, _transact_put_bodies, _OBJECT),
     Workload("TransactGetItems 25", "TransactGetItems", False, _transact_get_bodies, r'"Responses"%s*:', 25),
+    Workload("PutItem expiring", "PutItem", True, _put_expiring_bodies, _OBJECT, fresh=EXPIRING, expires_by=EXPIRES_BY),
 ]

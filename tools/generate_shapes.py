@@ -34,6 +34,9 @@ BUILT = [
     *["TransactGetItems", "TransactWriteItems"],
     *["ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"],
     *["DescribeLimits", "DescribeEndpoints"],
+    *["TagResource", "UntagResource", "ListTagsOfResource"],
+    *["PutResourcePolicy", "GetResourcePolicy", "DeleteResourcePolicy"],
+    *["UpdateTimeToLive", "DescribeTimeToLive"],
 ]
 """Operations that get a request type. The others are known by name only, and are answered as unknown."""
 
@@ -57,6 +60,7 @@ KINDS_OF_NAMES = {
     "data": "DataTableName",
     "alone": "DataTableName",
     "member": "MapTableName",
+    "arn": "ResourceArn",
 }
 """The types of `torusdb.api.names`, by the kind that `shape_overrides` gives."""
 
@@ -234,7 +238,7 @@ def requests_source(operations: dict[str, str], shapes: Shapes) -> str:
             "",
             "import msgspec",
             "",
-            "from torusdb.api.names import ControlTableName, DataTableName, MapTableName, NewTableName",
+            "from torusdb.api.names import ControlTableName, DataTableName, MapTableName, NewTableName, ResourceArn",
             "from torusdb.model.attributes import WireValue",
             "",
             "",

@@ -21,6 +21,8 @@ CONTROL_TABLE_NAME = {"names": "control"}
 
 MEMBER_TABLE_NAME = {"names": "member"}
 """Members of transactions name their tables as operations on items do."""
+RESOURCE_ARN = {"names": "arn"}
+"""Operations on resources of any kind have words of their own for an ARN that is missing (dynalite, dynoxide)."""
 
 SHAPES: dict[str, dict[str, Any]] = {
     # The value sets are listed in the service's own order, which is not the model's (measured).
@@ -55,6 +57,14 @@ MEMBERS: dict[str, dict[str, Any]] = {
     "DescribeTableInput.TableName": CONTROL_TABLE_NAME,
     "UpdateTableInput.TableName": CONTROL_TABLE_NAME,
     "DeleteTableInput.TableName": CONTROL_TABLE_NAME,
+    "DescribeTimeToLiveInput.TableName": CONTROL_TABLE_NAME,
+    "UpdateTimeToLiveInput.TableName": CONTROL_TABLE_NAME,
+    "TagResourceInput.ResourceArn": RESOURCE_ARN,
+    "UntagResourceInput.ResourceArn": RESOURCE_ARN,
+    "ListTagsOfResourceInput.ResourceArn": RESOURCE_ARN,
+    "PutResourcePolicyInput.ResourceArn": RESOURCE_ARN,
+    "GetResourcePolicyInput.ResourceArn": RESOURCE_ARN,
+    "DeleteResourcePolicyInput.ResourceArn": RESOURCE_ARN,
     "PutItemInput.TableName": LONE_TABLE_NAME,
     "UpdateItemInput.TableName": LONE_TABLE_NAME,
     "GetItemInput.TableName": DATA_TABLE_NAME,

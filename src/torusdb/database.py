@@ -21,6 +21,7 @@ from torusdb.errors import RequestFault, ServiceError, UnknownOperationException
 from torusdb.jobs.runner import JobRunner
 from torusdb.jobs.tables import TABLE_JOBS
 from torusdb.jobs.tokens import clear_tokens
+from torusdb.jobs.ttl import TTL_JOBS
 from torusdb.operations.catalog import Catalog, Namespace, load_catalogs
 from torusdb.operations.context import Context, Settings
 from torusdb.operations.registry import ANNOUNCING, OPERATIONS
@@ -37,6 +38,9 @@ DEFAULT_REGION = "us-east-1"
 ACCOUNT_DIGITS = 12
 
 MEMORY = ":memory:"
+
+JOBS = (*TABLE_JOBS, *TTL_JOBS, clear_tokens)
+"""What runs behind requests, in every namespace."""
 
 RANGES_PER_SLICE = 4
 """Chunks a long read takes before a server serves others."""
@@ -85,7 +89,7 @@ class Database:
         self._now = now
         self._closed = False
         self._contexts: dict[Namespace, Context] = {}
-        self._jobs = JobRunner(engine, lambda: list(self._contexts.values()), now, (*TABLE_JOBS, clear_tokens))
+        self._jobs = JobRunner(engine, lambda: list(self._contexts.values()), now, JOBS)
         self._load_catalogs()
         self._home = self._context(DEFAULT_ACCOUNT, region)
         engine.on_rollback = self._reload
@@ -194,16 +198,25 @@ def open_database(
     region: str = DEFAULT_REGION,
     by_credentials: bool = False,
     table_delay_seconds: float = 0.0,
+    ttl_period_seconds: float = Settings().ttl_period_seconds,
+    ttl_delay_seconds: float = 0.0,
 ) -> Database:
     """Opens the database in a directory, which is made if it isn't there, or a new one in memory.
 
     `durability`: "fsync" writes to disk before an answer leaves; "relaxed" leaves that to the operating system, and a
     crash of the machine may cost the last seconds. `table_delay_seconds`: how long tables stay in CREATING, UPDATING
-    and DELETING, to imitate the service. `by_credentials`: requests see the tables of their account and region only.
+    and DELETING, to imitate the service. `ttl_period_seconds`: how often expired items are deleted;
+    `ttl_delay_seconds`: how long they stay at least, to imitate the service. `by_credentials`: requests see the tables
+    of their account and region only.
     """
+    settings = Settings(
+        table_delay_seconds=table_delay_seconds,
+        ttl_period_seconds=ttl_period_seconds,
+        ttl_delay_seconds=ttl_delay_seconds,
+    )
     engine = EmbeddedEngine.open(None if str(path) == MEMORY else Path(path), durability)
     try:
-        return Database(engine, region=region, by_credentials=by_credentials, settings=Settings(table_delay_seconds))
+        return Database(engine, region=region, by_credentials=by_credentials, settings=settings)
     except BaseException:
         # The catalog may be unreadable: whoever mends the directory shall not find it still held.
         engine.close()

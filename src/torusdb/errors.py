@@ -126,6 +126,10 @@ class LimitExceededException(ServiceError):
     pass
 
 
+class PolicyNotFoundException(ServiceError):
+    pass
+
+
 class ProvisionedThroughputExceededException(ServiceError):
     pass
 

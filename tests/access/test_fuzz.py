@@ -33,7 +33,8 @@ class Curious:
     def require(self, operation: str, request: Request, tables: Tables) -> None:
         for asked in asked_by(operation, request, tables):
             assert asked.need.action.startswith("dynamodb:")
-            assert asked.need.resource == "*" or asked.need.resource.startswith("arn:aws")
+            named = getattr(request, "resource_arn", "*")  # as it was given, even if it is no ARN
+            assert asked.need.resource in ("*", named) or asked.need.resource.startswith("arn:aws")
             facts = RequestFacts(request, asked, {"aws:username": "alice"}.get)
             for key in KEYS:
                 values: list[Any] | None = facts.values(key)

@@ -126,6 +126,13 @@ def test_a_condition_that_is_not_looked_at_is_seen(loaded: Database, target: Tar
     assert sum_of_balances(InProcessClient(loaded), target.dataset) == before
 
 
+def test_time_to_live_that_is_not_enabled_is_seen(loaded: Database, target: Target) -> None:
+    def disable(answer: dict[str, Any]) -> None:
+        answer["TimeToLiveDescription"] = {"TimeToLiveStatus": "DISABLED"}
+
+    check_spoilt(loaded, target, "PutItem expiring", in_answers_to("DescribeTimeToLive", disable))
+
+
 def test_a_query_out_of_order_is_seen(loaded: Database, target: Target) -> None:
     spoil = in_answers_to("Query", lambda answer: answer["Items"].reverse())
     check_spoilt(loaded, target, "Query 50", spoil)

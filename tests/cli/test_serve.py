@@ -6,13 +6,19 @@ import os
 import re
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import torusdb as package
-from tests.processes import serving, torusdb
+from tests.processes import DEADLINE_SECONDS, serving, torusdb
+from torusdb import database
+from torusdb.cli.main import main
+from torusdb.operations.context import Settings
+from torusdb.storage.failures import StorageError
 
 README = Path(__file__).parents[2] / "README.md"
 TABLE = {
@@ -158,6 +164,8 @@ def test_listening_beyond_this_machine_is_possible_when_meant() -> None:
         ["--table-delay", "-1"],
         ["--table-delay", "nan"],
         ["--table-delay", "soon"],
+        ["--ttl-period", "often"],
+        ["--ttl-delay", "-1"],
         ["--durability", "some"],
         ["--region", ""],
         ["--region", "eu:west"],
@@ -266,6 +274,32 @@ def test_tables_take_their_time_where_a_delay_is_named() -> None:
     with serving("--in-memory", "--table-delay", "1000") as server:
         server.call("CreateTable", TABLE)
         assert server.call("DescribeTable", {"TableName": "Music"})["Table"]["TableStatus"] == "CREATING"
+
+
+TIME_TO_LIVE = {"TableName": "Music", "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "expires"}}
+
+
+def test_expired_items_go_by_themselves() -> None:
+    with serving("--in-memory", "--ttl-period", "0.01") as server:
+        server.call("CreateTable", TABLE)
+        server.call("UpdateTimeToLive", TIME_TO_LIVE)
+        server.call("PutItem", {"TableName": "Music", "Item": {**SONG, "expires": {"N": str(int(time.time()) - 60)}}})
+        give_up = time.monotonic() + DEADLINE_SECONDS
+        while server.call("GetItem", {"TableName": "Music", "Key": SONG}):
+            assert time.monotonic() < give_up
+
+
+def test_options_of_time_are_the_databases_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: list[Settings] = []
+
+    def stop(*_: Any, **more: Any) -> None:
+        settings.append(more["settings"])
+        raise StorageError("seen")
+
+    monkeypatch.setattr(database, "Database", stop)
+    options = ["--table-delay", "2", "--ttl-period", "3", "--ttl-delay", "4"]
+    assert main(["serve", "--in-memory", *options]) == 1
+    assert settings == [Settings(table_delay_seconds=2, ttl_period_seconds=3, ttl_delay_seconds=4)]
 
 
 def test_accounts_are_told_apart_where_that_is_asked_for() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.storage.model_engine import ModelEngine
 from torusdb.api.answers import decode_answer
 from torusdb.api.decode import from_python
+from torusdb.database import JOBS
 from torusdb.errors import ServiceError
-from torusdb.jobs.runner import Job
-from torusdb.jobs.tables import TABLE_JOBS
-from torusdb.jobs.tokens import clear_tokens
+from torusdb.jobs.runner import Job, Step
 from torusdb.model.attributes import Item
 from torusdb.model.records import unpack
 from torusdb.model.schema import Index, Table
@@ -43,10 +43,14 @@ class JobRun:
         self.due: float | None = None
         """When it wants to be called again; known once it has returned."""
 
+    def next_step(self) -> Step:
+        """For who runs the step, and tells what came of it."""
+        return self._running.send(self._result)
+
     def step(self) -> bool:
         """Whether there was a step to take."""
         try:
-            self._result = driver.complete(self._engine, self._running.send(self._result))
+            self._result = driver.complete(self._engine, self.next_step())
         except StopIteration as stop:
             self.due = stop.value
             return False
@@ -59,10 +63,15 @@ class JobRun:
 
 
 class ByHand:
-    def __init__(self, table_delay_seconds: float = 0.0) -> None:
+    def __init__(
+        self,
+        table_delay_seconds: float = 0.0,
+        ttl_delay_seconds: float = 0.0,
+        engine: EmbeddedEngine | ModelEngine | None = None,
+    ) -> None:
         self.clock = NOON
-        self.engine = EmbeddedEngine.open(None)
-        self._settings = Settings(table_delay_seconds)
+        self.engine = engine or EmbeddedEngine.open(None)
+        self._settings = Settings(table_delay_seconds, ttl_delay_seconds=ttl_delay_seconds)
         self._ids = 0
         self.ctx = self._context(Catalog(ACCOUNT, REGION))
 
@@ -81,7 +90,7 @@ class ByHand:
         """Has the jobs do everything that is due now."""
         for _ in range(ROUNDS_MAX):
             before = self.stored()
-            for job in (*TABLE_JOBS, clear_tokens):
+            for job in JOBS:
                 JobRun(self, job).finish()
             if self.stored() == before:
                 return

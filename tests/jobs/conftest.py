@@ -1,3 +1,4 @@
 from tests.jobs.by_hand import hand, things
+from tests.jobs.expiring import expiring_things, short_steps
 
-__all__ = ["hand", "things"]
+__all__ = ["expiring_things", "hand", "short_steps", "things"]

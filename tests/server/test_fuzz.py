@@ -159,6 +159,12 @@ def no_server_error(error: ServiceError) -> bytes:
     return error.to_json()
 
 
+def is_answer(operation: str, body: bytes) -> bool:
+    if not body:
+        return operation in ("TagResource", "UntagResource")
+    return isinstance(json.loads(body), dict)
+
+
 @pytest.mark.parametrize("operation", sorted(OPERATIONS))
 def test_any_body_is_answered_or_refused_as_the_clients_fault(operation: str) -> None:
     with torusdb.open() as db:
@@ -167,7 +173,7 @@ def test_any_body_is_answered_or_refused_as_the_clients_fault(operation: str) ->
         @settings(max_examples=80, database=None)
         @given(body=bodies(operation))
         def answer(body: bytes) -> None:
-            assert isinstance(json.loads(complete(db, operation, body)), dict)
+            assert is_answer(operation, complete(db, operation, body))
 
         answer()
 
@@ -181,6 +187,6 @@ def test_any_body_is_answered_or_refused_as_the_clients_fault_at_length(operatio
         @settings(max_examples=5000, database=None)
         @given(body=bodies(operation))
         def answer(body: bytes) -> None:
-            assert isinstance(json.loads(complete(db, operation, body)), dict)
+            assert is_answer(operation, complete(db, operation, body))
 
         answer()

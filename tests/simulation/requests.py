@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +16,8 @@ PARTITIONS = ("a", "b", "c")
 SORTS = ("1", "2")
 COUNTERS = ("counter1", "counter2")
 BATCH_WRITES_MAX = 4
+EXPIRY = "due"
+SECONDS_TO_EXPIRY = (-5, -2, 3, 20, 1_000_000)
 
 SWARM_FACTORS = (0.2, 1, 5)
 T = TypeVar("T")
@@ -179,8 +182,9 @@ def swarm(random: Random, weighted: list[tuple[T, float]]) -> Choices[T]:
 
 
 class WishMaker:
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, now: Callable[[], float]) -> None:
         self._random = random
+        self._now = now
         self._write_number = 0
         self._makers = swarm(
             random,
@@ -196,6 +200,7 @@ class WishMaker:
                 (self._get, 8),
                 (self._query_or_scan, 12),
                 (self._add_or_drop_index, 6),
+                (self._switch_time_to_live, 6),
                 (self._drop_table, 2),
             ],
         )
@@ -216,6 +221,8 @@ class WishMaker:
             item["l"] = {"N": str(self._random.randint(1, 3))}
         if self._random.random() < 0.2:
             item["padding"] = {"S": "-" * self._random.randint(1, 50)}
+        if self._random.random() < 0.3:
+            item[EXPIRY] = {"N": str(int(self._now()) + self._random.choice(SECONDS_TO_EXPIRY))}
         return item
 
     def _key(self) -> Item:
@@ -382,6 +389,13 @@ class WishMaker:
     def _add_or_drop_index(self, table: Table, reference: Reference) -> Wish:
         change = DROP_INDEX if "added" in table.index_by_name else ADD_INDEX
         return self._free("UpdateTable", {"TableName": table.name, **change})
+
+    def _switch_time_to_live(self, table: Table, reference: Reference) -> Wish:
+        """Mostly on."""
+        if table.expiries is not None and self._random.random() < 0.7:
+            return self._put(table, reference)
+        specification = {"Enabled": table.expiries is None, "AttributeName": EXPIRY}
+        return self._free("UpdateTimeToLive", {"TableName": table.name, "TimeToLiveSpecification": specification})
 
     @staticmethod
     def _free(operation: str, params: dict[str, Any]) -> Wish:

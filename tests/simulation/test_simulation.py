@@ -12,10 +12,10 @@ from contextlib import contextmanager
 import pytest
 
 from tests.simulation.world import World
-from torusdb.jobs import tables
+from torusdb.jobs import tables, ttl
 from torusdb.operations import reading, tokens
 
-STEPS = 250
+STEPS = 300
 EVENTS_SHOWN = 40
 
 
@@ -25,6 +25,7 @@ def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "CHUNK_ITEMS_MAX", 1)
     monkeypatch.setattr(tables, "BACKFILL_ITEMS_MAX", 2)
     monkeypatch.setattr(tokens, "TOKEN_SECONDS", 20)
+    monkeypatch.setattr(ttl, "SWEEP_ITEMS_MAX", 1)
 
 
 def simulate(seed: int) -> World:
@@ -68,7 +69,7 @@ def test_a_seed_is_a_history() -> None:
 
 def test_histories_are_eventful() -> None:
     """Were the scheduler to stop making trouble, the other tests here would be worth little."""
-    events = [event for seed in range(20) for event in simulate(seed).log]
+    events = [event for seed in range(40) for event in simulate(seed).log]
     for wanted in (
         "crash, with 0",
         "crash, with 1",
@@ -80,7 +81,8 @@ def test_histories_are_eventful() -> None:
         "go on Query",
     ):
         assert any(event.startswith(wanted) for event in events), wanted
+    assert "swept" in events
     assert any(event.startswith("answer UpdateTable") for event in events)
-    for operation in ("BatchWriteItem", "TransactWriteItems", "TransactGetItems"):
+    for operation in ("BatchWriteItem", "TransactWriteItems", "TransactGetItems", "UpdateTimeToLive"):
         assert any(event.startswith(f"answer {operation}") for event in events), operation
     assert any(event.startswith("answer") and event.endswith("with a failure") for event in events)

@@ -15,15 +15,15 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from tests.simulation.reference import Reference
-from tests.simulation.requests import Wish, WishMaker, swarm
+from tests.simulation.reference import Place, Reference
+from tests.simulation.requests import EXPIRY, Wish, WishMaker, swarm
 from tests.storage.consistency import check_nothing_else, check_table, items_of
 from tests.storage.model_engine import ModelEngine, State
 from torusdb.api.answers import decode_answer
 from torusdb.api.decode import from_python
+from torusdb.database import JOBS
 from torusdb.jobs.runner import Job, Running
-from torusdb.jobs.tables import TABLE_JOBS
-from torusdb.jobs.tokens import clear_tokens
+from torusdb.jobs.ttl import sweep
 from torusdb.model import keys
 from torusdb.operations.catalog import Catalog, Namespace, load_catalogs
 from torusdb.operations.context import Context, Settings
@@ -48,6 +48,15 @@ class JobRun:
         self._result: Any = None
         self._ticket: Ticket | None = None
         self.due: float | None = 0.0
+
+    @property
+    def sweeps(self) -> bool:
+        return self._job is sweep
+
+    @property
+    def ticket(self) -> Ticket | None:
+        """Of its last step."""
+        return self._ticket
 
     def is_on(self, now: float) -> bool:
         if self._ticket is not None and not self._ticket.done:
@@ -102,7 +111,7 @@ class World:
         self.engine.on_rollback = self._reload
         self._uuids = map(str, count())
         self._settings = Settings(self.random.choice((0.0, 0.0, 5.0)))
-        self._wishes = WishMaker(self.random)
+        self._wishes = WishMaker(self.random, lambda: self.now)
         self._increments_acknowledged: Counter[Any] = Counter()
         self._clients: list[Client] = []
         self._checked: State | None = None
@@ -116,7 +125,7 @@ class World:
             self._wake_jobs,
             self._settings,
         )
-        self._jobs = [JobRun(job) for job in (*TABLE_JOBS, clear_tokens)]
+        self._jobs = [JobRun(job) for job in JOBS]
 
     def _wake_jobs(self) -> None:
         for job in self._jobs:
@@ -212,6 +221,21 @@ class World:
             job = self.random.choice(ready)
             self._note(f"job {self._jobs.index(job)}")
             job.step(self)
+            if job.sweeps:
+                self._take_note_of_swept(job.ticket)
+
+    def _take_note_of_swept(self, ticket: Ticket | None) -> None:
+        """Nobody has asked for what time to live does: it is right if what has gone had expired."""
+        swept: dict[Place, None] = {}
+        for table in self.context.catalog:
+            for place, item in self.reference.latest.items():
+                if place[0] == table.table_id and place[1] not in self.engine.latest.records:
+                    assert table.expiries is not None, "swept although time to live is disabled"
+                    assert int(item[EXPIRY]["N"]) < int(self.now), "swept before its time"
+                    swept[place] = None
+        if swept:
+            self._note("swept")
+            self.reference.stage(ticket, swept)
 
     def _land(self) -> None:
         if self.engine.group_count:
@@ -256,7 +280,8 @@ class World:
             self._step_job()
             self.check()
             if not self._clients and not self.engine.group_count and not any(job.is_on(self.now) for job in self._jobs):
-                if all(job.due is None for job in self._jobs):
+                # The sweep comes again and again.
+                if all(job.due is None or job.sweeps for job in self._jobs):
                     break
                 self.now += 5
         else:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from torusdb.jobs.tables import backfill_key
 from torusdb.model import keys
 from torusdb.model.attributes import Item
-from torusdb.model.records import record_size, unpack
+from torusdb.model.expiry import AGE_SECONDS_MAX, expiry_second
+from torusdb.model.records import record_size, record_stamp_ms, unpack
 from torusdb.model.schema import Index, Table
 from torusdb.model.values import item_size
 from torusdb.operations.changes import index_entry
@@ -44,6 +45,7 @@ def check_table(table: Table, records: Records, counter: Counters) -> None:
                     collections[table.collection_tally_key(item)] += entry.size if entry is not None else 0
     for key, size in collections.items():
         assert counter(key) == (0, size)
+    _check_expiries(table, items, records)
 
 
 def _check_index(table: Table, index: Index, items: Mapping[bytes, Item], records: Records, counter: Counters) -> None:
@@ -67,12 +69,33 @@ def _check_index(table: Table, index: Index, items: Mapping[bytes, Item], record
     assert counter(table.tally_key(index)) == (len(stored), sum(map(record_size, stored.values()))), index.name
 
 
+def _check_expiries(table: Table, items: Mapping[bytes, Item], records: Records) -> None:
+    if table.ttl is None or not table.ttl.enabled:
+        return
+    space = keys.expiry_space(table.table_id, table.ttl.index_id)
+    stored = {key for key in records if key.startswith(space)}
+    wanted = {}
+    for key, item in items.items():
+        second = expiry_second(item, table.ttl.attribute)
+        written = record_stamp_ms(records[key]) // 1000
+        if second is not None and second >= written - AGE_SECONDS_MAX:
+            wanted[keys.expiry_key(space, max(second, written - 1), key)] = key
+    assert stored <= wanted.keys(), "expiries of items that are not there, or expire at another time"
+    # Behind the place that the back-fill has come to, they may be missing.
+    filled_to = records.get(backfill_key(table.table_id, table.ttl.index_id), b"") if table.ttl.filling else b"\xff"
+    for key, item_key in wanted.items():
+        assert key in stored or item_key >= filled_to, "an expiry is missing"
+
+
 def check_nothing_else(tables: Iterable[Table], records: Records) -> None:
-    """No records of tables and indexes that were dropped, and no jobs: all there was to clear is cleared."""
+    """No records of tables and indexes that were dropped, no expiries of what does not expire any more, and no jobs:
+    all there was to clear is cleared."""
     prefixes = []
     for table in tables:
+        if table.ttl is not None and table.ttl.enabled:
+            prefixes.append(keys.expiry_space(table.table_id, table.ttl.index_id))
         prefixes += [table.base_partition, *(table.index_partition(index) for index in table.indexes)]
     for key in records:
         assert not key.startswith(keys.JOB_SPACE)
-        if key.startswith(keys.ITEM_SPACE):
+        if key.startswith((keys.ITEM_SPACE, keys.EXPIRY_SPACE)):
             assert key.startswith(tuple(prefixes))

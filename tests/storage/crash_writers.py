@@ -24,6 +24,12 @@ COUNTERS = 2
 BATCH_WRITES_MAX = 25
 PADDING_CHARACTERS_MAX = 2000
 
+EXPIRY = "due"
+FAR_SECOND = 4_102_444_800
+ENABLE_TIME_TO_LIVE: dict[str, Any] = {
+    "TableName": TABLE,
+    "TimeToLiveSpecification": {"Enabled": True, "AttributeName": EXPIRY},
+}
 CREATE: dict[str, Any] = {
     "TableName": TABLE,
     "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("p", "s", "g", "l")],
@@ -113,6 +119,9 @@ class Writer:
         for name in ("g", "l"):
             if self._random.random() < 0.7:
                 item[name] = {"S": self._random.choice("abc")}
+        if self._random.random() < 0.5:
+            # One day, so that each overwrite moves an expiry and nothing goes by itself.
+            item[EXPIRY] = {"N": str(FAR_SECOND + self._serial)}
         return item
 
     def _write(self, call: Any, operation: str, params: dict[str, Any], writes: dict[Key, Item | None]) -> None:

@@ -11,7 +11,7 @@ import threading
 from bisect import bisect_left, insort
 from collections.abc import Callable
 
-from torusdb.storage.commands import Clear, Commit, Page, Range
+from torusdb.storage.commands import NOTHING, Clear, Commit, Page, Range
 from torusdb.storage.failures import StorageFailed
 from torusdb.storage.tickets import Ticket
 
@@ -83,7 +83,7 @@ class ModelEngine:
         self.refuses_commits = False
         """Commits fail where they stand, as those of an engine do that cannot read its counters."""
         self.durable = State()
-        self._stages = stages
+        self.stages = stages
         self._groups: list[_Group] = []
         self._open = False
         """Whether the last group takes more commits."""
@@ -113,6 +113,8 @@ class ModelEngine:
     def commit(self, commit: Commit) -> Ticket | None:
         if self.refuses_commits:
             raise StorageFailed("The commit is refused.")
+        if commit == NOTHING:
+            return self._groups[-1].ticket if self._groups else None
         group = self._group()
         self.latest.commit(commit)
         if group is None:
@@ -133,7 +135,7 @@ class ModelEngine:
 
     def _group(self) -> _Group | None:
         """The open group, made if there is none; None for an engine that doesn't stage."""
-        if not self._stages:
+        if not self.stages:
             return None
         if not self._open:
             self._groups.append(_Group(self.latest))

@@ -17,6 +17,7 @@ from tests.storage import crash_writers
 from tests.storage.consistency import check_nothing_else, check_table, items_of
 from tests.storage.crash_writers import COUNTERS, TABLE, WRITERS, Counters, Key, Writer, key_of
 from tests.storage.server_process import Refused, ServerGone, ServerProcess
+from torusdb.model.schema import Table
 from torusdb.operations.catalog import load_catalogs
 from torusdb.storage import driver
 from torusdb.storage.commands import Range
@@ -75,13 +76,17 @@ def let_jobs_finish(directory: Path) -> None:
     with torusdb.open(directory) as database:
         catalog = database._home.catalog
         give_up = time.monotonic() + JOBS_SECONDS_MAX
-        while catalog.leftovers or any(index.status != "ACTIVE" for table in catalog for index in table.indexes):
+        while catalog.leftovers or any(map(is_filling, catalog)):
             assert time.monotonic() < give_up, "the jobs do not come to an end"
             time.sleep(0.002)  # they run in a thread of their own, and tell nobody
         for table in catalog:
             answer = database.call("DescribeTable", {"TableName": table.name})["Table"]
             counted = database.call("Scan", {"TableName": table.name, "Select": "COUNT"})
             assert "LastEvaluatedKey" in counted or answer["ItemCount"] == counted["Count"]
+
+
+def is_filling(table: Table) -> bool:
+    return any(index.status != "ACTIVE" for index in table.indexes) or bool(table.ttl and table.ttl.filling)
 
 
 class Crashes:
@@ -141,6 +146,7 @@ def _count(items: dict[Any, Any], number: int) -> int:
 def create(directory: Path) -> None:
     with torusdb.open(directory) as database:
         database.call("CreateTable", crash_writers.CREATE)
+        database.call("UpdateTimeToLive", crash_writers.ENABLE_TIME_TO_LIVE)
 
 
 def fill(directory: Path) -> None:

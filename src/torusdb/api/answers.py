@@ -69,4 +69,7 @@ _DECODERS: dict[str, Callable[[msgspec.Raw], Any]] = {
 
 
 def decode_answer(body: bytes) -> dict[str, Any]:
+    if not body:
+        # TagResource and UntagResource are answered with no body at all.
+        return {}
     return {name: _DECODERS.get(name, _plain)(raw) for name, raw in _members(body).items()}

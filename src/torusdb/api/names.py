@@ -13,9 +13,9 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-Kind: TypeAlias = Literal["create", "control", "data", "alone", "member"]
+Kind: TypeAlias = Literal["create", "control", "data", "alone", "member", "arn"]
 """Operations that create a table, other operations on tables, operations on items, those of them that report a wrong
-name alone, and members of a list, each with a name of its own."""
+name alone, and members of a list, each with a name of its own; operations on resources, which take an ARN only."""
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 NAME_LENGTH_MIN = 3
@@ -33,6 +33,10 @@ longer than all else in a GetItem's body."""
 
 MapTableName: TypeAlias = Annotated[str, msgspec.Meta(pattern=rf"\A(?:[a-zA-Z0-9_.-]{{1,255}}|{_ARN})\Z")]
 
+ARN_LENGTH_MAX = 1283
+ResourceArn: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=ARN_LENGTH_MAX)]
+"""Of what, is for the operation to say."""
+
 NAMES_CACHED_MAX = 1024
 
 _is_arn = re.compile(_ARN).fullmatch
@@ -47,6 +51,7 @@ def is_data_name(name: str) -> bool:
 
 WRONG_LENGTH = "TableName must be at least 3 characters long and at most 255 characters long"
 MISSING = "The parameter 'TableName' is required but was not present in the request"
+NO_ARN = "Invalid TableArn"
 
 
 def table_of(name_or_arn: str) -> str:
@@ -56,6 +61,8 @@ def table_of(name_or_arn: str) -> str:
 
 def refusal(kind: Kind, name: str | None) -> str | None:
     """What operations on tables say of a missing name or one of a wrong length, before anything else."""
+    if kind == "arn":
+        return None if name else NO_ARN
     if kind in ("create", "control") and name is None:
         return MISSING
     if kind == "control" and name is not None and not _is_arn(name):
@@ -78,6 +85,9 @@ def _shortest(kind: Kind) -> int:
 
 def broken_rules(kind: Kind, name: str) -> list[str]:
     """The rules that a name breaks, as the generic messages word them."""
+    if kind == "arn":
+        too_long = len(name) > ARN_LENGTH_MAX
+        return [f"Member must have length less than or equal to {ARN_LENGTH_MAX}"] if too_long else []
     if kind != "create" and _is_arn(name):
         return []
     shortest = _shortest(kind)

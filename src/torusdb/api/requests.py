@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from torusdb.api.names import ControlTableName, DataTableName, MapTableName, NewTableName
+from torusdb.api.names import ControlTableName, DataTableName, MapTableName, NewTableName, ResourceArn
 from torusdb.model.attributes import WireValue
 
 
@@ -555,6 +555,51 @@ class DescribeEndpointsRequest(Request, kw_only=True):
     pass
 
 
+class TagResourceRequest(Request, kw_only=True):
+    resource_arn: ResourceArn
+    tags: list[Tag]
+
+
+class UntagResourceRequest(Request, kw_only=True):
+    resource_arn: ResourceArn
+    tag_keys: list[Annotated[str, msgspec.Meta(min_length=1)]]
+
+
+class ListTagsOfResourceRequest(Request, kw_only=True):
+    resource_arn: ResourceArn
+    next_token: str | None = None
+
+
+class PutResourcePolicyRequest(Request, kw_only=True):
+    resource_arn: ResourceArn
+    policy: str
+    expected_revision_id: Annotated[str, msgspec.Meta(min_length=1, max_length=255)] | None = None
+    confirm_remove_self_resource_access: bool | None = None
+
+
+class GetResourcePolicyRequest(Request, kw_only=True):
+    resource_arn: ResourceArn
+
+
+class DeleteResourcePolicyRequest(Request, kw_only=True):
+    resource_arn: ResourceArn
+    expected_revision_id: Annotated[str, msgspec.Meta(min_length=1, max_length=255)] | None = None
+
+
+class TimeToLiveSpecification(Request, kw_only=True):
+    enabled: bool
+    attribute_name: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+
+
+class UpdateTimeToLiveRequest(Request, kw_only=True):
+    table_name: ControlTableName
+    time_to_live_specification: TimeToLiveSpecification
+
+
+class DescribeTimeToLiveRequest(Request, kw_only=True):
+    table_name: ControlTableName
+
+
 REQUESTS: dict[str, type[Request]] = {
     "CreateTable": CreateTableRequest,
     "DescribeTable": DescribeTableRequest,
@@ -576,5 +621,13 @@ REQUESTS: dict[str, type[Request]] = {
     "ExecuteTransaction": ExecuteTransactionRequest,
     "DescribeLimits": DescribeLimitsRequest,
     "DescribeEndpoints": DescribeEndpointsRequest,
+    "TagResource": TagResourceRequest,
+    "UntagResource": UntagResourceRequest,
+    "ListTagsOfResource": ListTagsOfResourceRequest,
+    "PutResourcePolicy": PutResourcePolicyRequest,
+    "GetResourcePolicy": GetResourcePolicyRequest,
+    "DeleteResourcePolicy": DeleteResourcePolicyRequest,
+    "UpdateTimeToLive": UpdateTimeToLiveRequest,
+    "DescribeTimeToLive": DescribeTimeToLiveRequest,
 }
 """The request type of each operation that is built."""

@@ -103,6 +103,20 @@ def add_to(commands: Commands) -> None:
     option("--tls-cert", type=Path, metavar="PATH", help="Serve TLS with this certificate, and its chain, in PEM.")
     option("--tls-key", type=Path, metavar="PATH", help="The certificate's private key, in PEM, without a password.")
     option(
+        "--ttl-period",
+        type=_seconds,
+        default=1.0,
+        metavar="SECONDS",
+        help="How often the items that have expired are deleted. [%(default)s]",
+    )
+    option(
+        "--ttl-delay",
+        type=_seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="How long expired items stay at least, to imitate the service's lateness. [%(default)s]",
+    )
+    option(
         "--insecure", action="store_true", help="Listen beyond this machine although requests are not authenticated."
     )
 
@@ -133,6 +147,8 @@ def run(options: argparse.Namespace) -> int:
             region=options.region,
             by_credentials=options.by_credentials,
             table_delay_seconds=options.table_delay,
+            ttl_period_seconds=options.ttl_period,
+            ttl_delay_seconds=options.ttl_delay,
         ) as database:
             listen_and_serve(
                 database,

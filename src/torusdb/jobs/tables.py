@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from torusdb.model import keys
 from torusdb.model.records import unpack
-from torusdb.model.schema import Index, Table
+from torusdb.model.schema import BASE_INDEX_ID, Index, Table
 from torusdb.operations.catalog import BACKFILL, Leftover
 from torusdb.operations.changes import index_entry
 from torusdb.operations.context import Context
@@ -59,7 +59,7 @@ def backfill(ctx: Context) -> Generator[Step, Any, float | None]:
         for index in table.global_indexes:
             if not is_filling(table, index):
                 continue
-            yield _until_durable(ctx, table)
+            yield until_durable(ctx, table)
             more: bool | None = True
             while more:
                 more = yield _fill_some(ctx, table, index)
@@ -76,19 +76,33 @@ def is_filling(table: Table, index: Index) -> bool:
     return table.status == "ACTIVE" and index.status == "CREATING" and index.backfilling
 
 
-def _until_durable(ctx: Context, table: Table) -> Step:
-    """Waits for the commit that made the index. Every item that was written without regard to the index is then
-    durable too, hence in sight of the ranges that follow; whoever writes after it writes the entries as well."""
+def until_durable(ctx: Context, table: Table) -> Step:
+    """Waits for the commit that made the index, or enabled time to live. Every item that was written without regard
+    to it is then durable too, hence in sight of the ranges that follow; whoever writes after it writes the entries as
+    well."""
     yield Get([ctx.catalog.key(table)], guard=True)
-
-
-def _progress_key(table: Table, index: Index) -> bytes:
-    return backfill_key(table.table_id, index.index_id)
 
 
 def backfill_key(table_id: int, index_id: int) -> bytes:
     """Its record is the storage key from which a back-fill goes on."""
     return keys.job_key(BACKFILL | table_id << 16 | index_id)
+
+
+def next_items(table: Table, index_id: int) -> Generator[Command, Any, tuple[Page, list[bytes | None]]]:
+    """The items that come next in a back-fill, and their records as of now: the range shows what is durable, and an
+    item may have been changed or deleted since."""
+    start, stop = keys.space_bounds(table.table_id, BASE_INDEX_ID)
+    progress: bytes | None = (yield Get([backfill_key(table.table_id, index_id)], guard=True))[0]
+    page: Page = yield Range(progress or start, stop, False, BACKFILL_ITEMS_MAX, BACKFILL_BYTES_MAX)
+    records: list[bytes | None] = []
+    if page.records:
+        records = yield Get([key for key, _ in page.records], guard=True)
+    return page, records
+
+
+def progress(table: Table, index_id: int, page: Page) -> tuple[bytes, bytes]:
+    """The record of a back-fill that has done all there is in `page`."""
+    return backfill_key(table.table_id, index_id), page.records[-1][0] + b"\x00"
 
 
 def _fill_some(ctx: Context, begun_table: Table, begun_index: Index) -> Generator[Command, Any, bool | None]:
@@ -97,20 +111,16 @@ def _fill_some(ctx: Context, begun_table: Table, begun_index: Index) -> Generato
     if found is None:
         return None
     table, index = found
-    start, stop = keys.space_bounds(table.table_id, 0)
-    progress: bytes | None = (yield Get([_progress_key(table, index)], guard=True))[0]
-    page: Page = yield Range(progress or start, stop, False, BACKFILL_ITEMS_MAX, BACKFILL_BYTES_MAX)
+    page, records = yield from next_items(table, index.index_id)
     if not page.records:
         return False
-    # The range shows what is durable; an item may have been changed or deleted since.
-    records: list[bytes | None] = yield Get([key for key, _ in page.records], guard=True)
     entries = [entry for record in records if record and (entry := index_entry(table, index, unpack(record)))]
     there: list[bytes | None] = yield Get([entry.key for entry in entries], guard=True)
     # What is there already was written with a later change of its item.
     missing = [entry for entry, record in zip(entries, there, strict=True) if record is None]
     stamp_ms = ctx.stamp_ms()
     puts = [(entry.key, entry.record(stamp_ms)) for entry in missing]
-    puts.append((_progress_key(table, index), page.records[-1][0] + b"\x00"))
+    puts.append(progress(table, index.index_id, page))
     size = sum(entry.size for entry in missing)
     yield Commit(puts, [], [(table.tally_key(index), len(missing), size)])
     return page.more
@@ -120,7 +130,7 @@ def _end_filling(ctx: Context, begun_table: Table, begun_index: Index) -> Step:
     found = _still_filling(ctx, begun_table, begun_index)
     if found is not None:
         table = filled(found[0], begun_index.name)
-        yield Commit([ctx.catalog.record(table)], [_progress_key(*found)])
+        yield Commit([ctx.catalog.record(table)], [backfill_key(table.table_id, found[1].index_id)])
         ctx.catalog.keep(table)
 
 
@@ -152,8 +162,8 @@ def _is_dropped(leftover: Leftover) -> Generator[Command, Any, bool]:
 
 def _clear(ctx: Context, leftover: Leftover) -> Step:
     table_id, index_id = leftover.table_id, leftover.index_id
-    for start, stop in (keys.space_bounds(table_id, index_id), keys.tally_bounds(table_id, index_id)):
-        yield Clear(start, stop)
+    for bounds_of in (keys.space_bounds, keys.tally_bounds, keys.expiry_bounds):
+        yield Clear(*bounds_of(table_id, index_id))
     if index_id is None:
         yield Clear(backfill_key(table_id, 0), backfill_key(table_id + 1, 0))
     else:

@@ -5,6 +5,10 @@ space; keys of items and index entries are
 
     02 | table (4) | index (2) | hash of the partition key (8) | partition key | sort key | base table's key
 
+The expiries of items lie in a space of their own, so that what has expired is one range:
+
+    08 | table (4) | index (2) | second (8) | the item's key from its hash on
+
 Index id 0 is the table itself; only index entries carry the base table's key, which makes them unique. A hash
 leads it as well: entries with the same index key come in no order of the table's (as the service's do). Since
 the hash leads, a Scan walks in hash order as the service's does, a Scan segment is a slice of the hash space,
@@ -38,6 +42,7 @@ ITEM_SPACE: Final = b"\x02"
 JOB_SPACE: Final = b"\x03"
 TALLY_SPACE: Final = b"\x04"
 TOKEN_SPACE: Final = b"\x07"
+EXPIRY_SPACE: Final = b"\x08"
 
 HASH_BYTES: Final = 8
 PARTITION_PREFIX_BYTES: Final = 7
@@ -53,6 +58,9 @@ _INDEX = Struct(">IH")
 _TABLE = Struct(">I")
 _JOB = Struct(">Q")
 _PERIOD = Struct(">I")
+_SECOND = Struct(">Q")
+
+EXPIRY_SECOND_MAX: Final = (1 << 64) - 1
 
 # The service hashes a partition key with MD5 behind this word (found out from the order of its Scans).
 _SEED = hashlib.md5(b"Outliers", usedforsecurity=False)
@@ -263,6 +271,32 @@ def tally_bounds(table_id: int, index_id: int | None) -> tuple[bytes, bytes]:
     """Where all counters of a table lie, or that of one index."""
     start = TALLY_SPACE + _TABLE.pack(table_id) if index_id is None else tally_key(table_id, index_id)
     return start, after_prefix(start)
+
+
+def expiry_space(table_id: int, index_id: int) -> bytes:
+    """What the keys of all expiries of a table begin with, for the time between two changes of its time to live."""
+    return EXPIRY_SPACE + _INDEX.pack(table_id, index_id)
+
+
+def expiry_bounds(table_id: int, index_id: int | None) -> tuple[bytes, bytes]:
+    """Where all expiries of a table lie, or those of one time."""
+    start = EXPIRY_SPACE + _TABLE.pack(table_id) if index_id is None else expiry_space(table_id, index_id)
+    return start, after_prefix(start)
+
+
+def expiry_bound(space: bytes, second: int) -> bytes:
+    """What no expiry before `second` is behind, and no later one before."""
+    return space + _SECOND.pack(second)
+
+
+def expiry_key(space: bytes, second: int, key: bytes) -> bytes:
+    """The expiry of the item with the storage key `key`."""
+    return space + _SECOND.pack(second) + key[PARTITION_PREFIX_BYTES:]
+
+
+def expiring_key(base_partition: bytes, expiry: bytes) -> bytes:
+    """The storage key of the item whose expiry has the key `expiry`."""
+    return base_partition + expiry[PARTITION_PREFIX_BYTES + _SECOND.size :]
 
 
 def job_key(job_id: int) -> bytes:

@@ -14,6 +14,7 @@ import msgspec
 
 from torusdb.model import keys as storage_keys
 from torusdb.model.attributes import Item
+from torusdb.model.expiry import Expiries
 from torusdb.model.keys import KeyAttribute, KeyType
 
 ProjectionType: TypeAlias = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
@@ -59,6 +60,31 @@ class Index(msgspec.Struct, frozen=True, dict=True):
         return frozenset(key.name for key in self.keys)
 
 
+class TimeToLive(msgspec.Struct, frozen=True):
+    """A table's time to live, enabled or on its way to be disabled."""
+
+    attribute: str
+    index_id: int
+    """Of its entries in the space of expiries, from the same count as the ids of indexes: enabled anew, it is
+    another one."""
+    enabled: bool = True
+    changing_until: float = 0.0
+    """When ENABLING or DISABLING ends, as imitated by --table-delay."""
+    filling: bool = False
+    """A job still has entries to write, of the items from before it was enabled."""
+
+    def status(self, now: float) -> Literal["ENABLING", "ENABLED", "DISABLING", "DISABLED"]:
+        if now < self.changing_until:
+            return "ENABLING" if self.enabled else "DISABLING"
+        return "ENABLED" if self.enabled else "DISABLED"
+
+
+class ResourcePolicy(msgspec.Struct, frozen=True):
+    document: str
+    """As it was given, to the letter."""
+    revision: str
+
+
 class Table(msgspec.Struct, frozen=True, dict=True):
     """A table. `table_id` is never used again within a database."""
 
@@ -90,9 +116,13 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     table_class_changed: float | None = None
     stream: dict[str, Any] | None = None
     stream_label: str | None = None
+    ttl: TimeToLive | None = None
     sse: dict[str, Any] | None = None
     tags: dict[str, str] = {}
     resource_policy: str | None = None
+    resource_policy_revision: str = "0"
+    stream_policies: dict[str, ResourcePolicy] = {}
+    """By the label of the stream."""
 
     @cached_property
     def keys(self) -> list[KeyAttribute]:
@@ -133,6 +163,13 @@ class Table(msgspec.Struct, frozen=True, dict=True):
         """`table.key_of(item)`: the storage key of an item whose key attributes have been checked. A
         property, so that all that is the same for each item is worked out once."""
         return storage_keys.item_keyer(self.base_partition, self.hash_key, self.range_key)
+
+    @cached_property
+    def expiries(self) -> Expiries | None:
+        """None where nothing expires."""
+        if self.ttl is None or not self.ttl.enabled:
+            return None
+        return Expiries(self.table_id, self.ttl.index_id, self.base_partition, self.ttl.attribute)
 
     def key_item(self, item: Item) -> Item:
         """The item's primary key."""

@@ -1,4 +1,4 @@
-"""What a write changes in the store: the item, its index entries and the counters, as one `Commit`.
+"""What a write changes in the store: the item, its index entries, its expiry and the counters, as one `Commit`.
 
 Every write of an item goes through `change`, so that items and indexes cannot drift apart. It is a pure function of
 the record before and the item after.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import msgspec
 
 from torusdb.model.attributes import Item, encode_item
+from torusdb.model.expiry import Expiries
 from torusdb.model.records import pack, record_size, unpack
 from torusdb.model.schema import Index, Table
 from torusdb.model.values import item_size
@@ -61,10 +62,16 @@ def index_entry(table: Table, index: Index, item: Item) -> Entry | None:
 
 
 def change(
-    table: Table, key: bytes, old_record: bytes | None, new: Item | None, new_size: int, stamp_ms: int
+    table: Table,
+    key: bytes,
+    old_record: bytes | None,
+    new: Item | None,
+    new_size: int,
+    stamp_ms: int,
+    by_service: bool = False,
 ) -> Change | None:
     """What it takes to bring the item at `key` from `old_record` to `new` (None deletes it; `new_size` is its size).
-    None where there was nothing and there is to be nothing."""
+    None where there was nothing and there is to be nothing. `by_service`: it is time to live that deletes the item."""
     if new is None and old_record is None:
         return None
     old_size = None if old_record is None else record_size(old_record)
@@ -79,7 +86,22 @@ def change(
         result = Change([(key, pack(encode_item(new), new_size, stamp_ms))], [], [tally], old_size, new_size, {})
     if table.indexes:
         _change_indexes(table, result, None if old_record is None else unpack(old_record), new, stamp_ms)
+    if table.expiries is not None:
+        _change_expiry(table.expiries, result, key, old_record, new, stamp_ms)
     return result
+
+
+def _change_expiry(
+    expiries: Expiries, result: Change, key: bytes, old_record: bytes | None, new: Item | None, stamp_ms: int
+) -> None:
+    before = None if old_record is None else expiries.due_of_record(old_record)
+    after = None if new is None else expiries.due(new, stamp_ms)
+    if before == after:
+        return
+    if before is not None:
+        result.deletes.append(expiries.key(key, before))
+    if after is not None:
+        result.puts.append((expiries.key(key, after), b""))
 
 
 def _change_indexes(table: Table, result: Change, old: Item | None, new: Item | None, stamp_ms: int) -> None:

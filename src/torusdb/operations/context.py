@@ -16,6 +16,10 @@ class Settings(msgspec.Struct, frozen=True):
     table_delay_seconds: float = 0.0
     """How long tables and indexes stay in CREATING, UPDATING and DELETING, to imitate the service; 0 is at
     once."""
+    ttl_period_seconds: float = 1.0
+    """How long it takes after a sweep of expired items until the next one."""
+    ttl_delay_seconds: float = 0.0
+    """How long expired items stay at least, to imitate the service's lateness."""
 
 
 class Context(msgspec.Struct):
@@ -26,6 +30,9 @@ class Context(msgspec.Struct):
     wake_jobs: Callable[[], None]
     """Says that the catalog holds new work for jobs."""
     settings: Settings = Settings()
+    swept: dict[tuple[int, int], int] = {}
+    """By table and time to live: the second before which the sweep has nothing more to look for. It is found out anew
+    when a database is opened."""
 
     def stamp_ms(self) -> int:
         """What records say of when they were written."""

@@ -52,6 +52,7 @@ def new_table(ctx: Context, request: requests.CreateTableRequest, table_id: int)
         sse=sse_description(ctx.catalog, request.sse_specification),
         tags={tag.key: tag.value for tag in request.tags or []},
         resource_policy=request.resource_policy,
+        resource_policy_revision=policy_revision(now),
     )
 
 
@@ -118,6 +119,12 @@ def stream_label(now: float) -> str:
     """When the stream was enabled, in UTC with milliseconds: `2026-01-31T12:34:56.789`."""
     moment = datetime.fromtimestamp(now, UTC).replace(tzinfo=None)
     return moment.isoformat(timespec="milliseconds")
+
+
+def policy_revision(now: float, previous: str = "0") -> str:
+    """Another than that of the policy before. That it is a time in milliseconds is our choice: nothing documents its
+    form."""
+    return str(max(int(now * 1000), int(previous) + 1))
 
 
 MANAGED_KEY = "alias/aws/dynamodb"

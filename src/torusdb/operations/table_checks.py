@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from torusdb.api import requests
 from torusdb.errors import ValidationException
 from torusdb.operations.table_description import ON_DEMAND_READ_UNITS, ON_DEMAND_WRITE_UNITS
@@ -33,6 +35,9 @@ TAGS_MAX = 50
 TAG_KEY_LENGTH_MAX = 128
 TAG_VALUE_LENGTH_MAX = 256
 """Per resource, and of one tag (developer guide, "Tagging restrictions")."""
+
+POLICY_BYTES_MAX = 20 * 1024
+"""Of a resource-based policy, white space included (API reference, "PutResourcePolicy")."""
 
 _is_tag_text = re.compile(r"[\w\s+\-=.:/@]*").fullmatch
 """Letters, digits and white space of any language, and a few signs (developer guide, "Tagging restrictions")."""
@@ -169,10 +174,10 @@ def check_sse(sse: requests.SSESpecification | None) -> None:
         raise refuse("SSEType KMS is required if KMSMasterKeyId is specified")
 
 
-def check_tags(tags: list[requests.Tag] | None) -> None:
+def check_tags(tags: Sequence[requests.Tag]) -> None:
     """The words are measured, their order is ours."""
     names: set[str] = set()
-    for tag in tags or []:
+    for tag in tags:
         if tag.key in names:
             raise ValidationException(f"Duplicate Tag Keys provided as input: Duplicate Tag Key found {tag.key}")
         names.add(tag.key)
@@ -182,8 +187,25 @@ def check_tags(tags: list[requests.Tag] | None) -> None:
             raise ValidationException(f"The Tag Value provided is invalid, Value: {tag.value}")
         if tag.key.startswith("aws:"):
             raise ValidationException(f"Tag Key cannot be prefixed with aws:, Key: {tag.key}")
-    if len(names) > TAGS_MAX:
+
+
+def check_tag_count(count: int) -> None:
+    """All tags that a resource is to have."""
+    if count > TAGS_MAX:
         raise ValidationException("Number of Tags exceed the current limit for the provided ResourceArn")
+
+
+def check_resource_policy(document: str) -> None:
+    """That it is JSON. What the service says of policies that are wrong in other ways begins alike
+    (dynamodb-controller #176); the rest of the words are ours."""
+    if len(document.encode()) > POLICY_BYTES_MAX:
+        raise refuse(f"Invalid policy document: The policy exceeds the maximum size of {POLICY_BYTES_MAX} bytes")
+    try:
+        policy = msgspec.json.decode(document)
+    except (msgspec.DecodeError, RecursionError):
+        policy = None
+    if not isinstance(policy, dict):
+        raise refuse("Invalid policy document: Syntax errors in policy")
 
 
 def check_built(**members: object) -> None:

@@ -159,7 +159,11 @@ def _check_options(request: requests.CreateTableRequest) -> None:
         checks.check_on_demand(index.on_demand_throughput, f"index : {index.index_name}", refusal_of_index, least=1)
         _check_warm(index.warm_throughput, index.provisioned_throughput, f"index {index.index_name}")
     checks.check_sse(request.sse_specification)
-    checks.check_tags(request.tags)
+    tags = request.tags or []
+    checks.check_tags(tags)
+    checks.check_tag_count(len(tags))
+    if request.resource_policy is not None:
+        checks.check_resource_policy(request.resource_policy)
 
 
 def _check_warm(

@@ -24,10 +24,10 @@ from torusdb.storage.commands import Command, Commit
 
 
 class Settled(msgspec.Struct):
-    """A table after a phase (None when it is gone), and the indexes that are gone with the phase."""
+    """A table after a phase (None when it is gone), and the ids of the indexes that are gone with the phase."""
 
     table: Table | None
-    dropped: list[Index]
+    dropped: list[int]
 
 
 def in_phase(table: Table) -> bool:
@@ -39,11 +39,12 @@ def settle(table: Table, now: float, delay: float = 0.0) -> Settled:
     """The table when its phase has ended. `delay` is how long the phase lasts that an index enters."""
     if table.status == "DELETING":
         return Settled(None, [])
-    kept, dropped = [], []
+    kept: list[Index] = []
+    dropped: list[int] = []
     status_until = 0.0
     for index in table.indexes:
         if index.status == "DELETING":
-            dropped.append(index)
+            dropped.append(index.index_id)
             continue
         if index.backfilling:
             kept.append(index)
@@ -93,7 +94,7 @@ def keep(
 ) -> Generator[Command, Any, None]:
     """Commits what has become of a table, with the spaces to clear, and makes it known."""
     catalog = ctx.catalog
-    leftovers = [catalog.leftover(table, index.index_id) for index in settled.dropped]
+    leftovers = [catalog.leftover(table, index_id) for index_id in settled.dropped]
     records = [*puts]
     deletes = []
     if settled.table is None:

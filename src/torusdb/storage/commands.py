@@ -52,11 +52,16 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
 
     `tallies` adds to counters, pairs of (items, bytes) by key: a table's and an index's size. An engine keeps them
     exact with the writes they count, but may gather many additions into one write. They are read with `Tally`.
+
+    An empty commit (`NOTHING`) writes nothing, and is as durable as all that was committed before it.
     """
 
     puts: list[tuple[bytes, bytes]]
     deletes: list[bytes] = []
     tallies: list[tuple[bytes, int, int]] = []
+
+
+NOTHING = Commit([])
 
 
 class Tally(msgspec.Struct, frozen=True, gc=False):

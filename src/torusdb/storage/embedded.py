@@ -46,7 +46,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 from rocksdict import Rdict, RdictIter, WriteBatch, WriteOptions
 
-from torusdb.storage.commands import Clear, Commit, Page, Range
+from torusdb.storage.commands import NOTHING, Clear, Commit, Page, Range
 from torusdb.storage.directory import DataDirectory, directory_unusable, disk_full
 from torusdb.storage.failures import StorageError, StorageFailed
 from torusdb.storage.ranges import read_backwards, read_forwards, read_one, read_through_cursor
@@ -197,9 +197,13 @@ class EmbeddedEngine:
                 records.append(self._durable(key))
         if not revealed:
             return records, None
-        # The newer of the two groups, if there are two: an operation that may have staged something in it
-        # already must not end up with the ticket of the older one.
-        return records, self._open.ticket if self._open.queued else self._flying.ticket
+        # An operation that may have staged something in the newer of two groups already must not end up with the
+        # ticket of the older one.
+        return records, self._newest_ticket()
+
+    def _newest_ticket(self) -> Ticket | None:
+        """Of the groups that are not durable; None if there are none."""
+        return next((group.ticket for group in (self._open, self._flying) if group.queued), None)
 
     def _durable(self, key: bytes) -> bytes | None:
         if self._broken:
@@ -254,6 +258,8 @@ class EmbeddedEngine:
     def commit(self, commit: Commit) -> Ticket | None:
         """A key that is both deleted and put is put."""
         self._require_taking()
+        if not commit.puts and commit == NOTHING:
+            return self._newest_ticket()
         group = self._open
         # Before anything is staged: they may have to be read, and a read may fail.
         tallies = self._added(commit.tallies) if commit.tallies else {}

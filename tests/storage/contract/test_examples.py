@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.storage.harness import Harness
-from torusdb.storage.commands import Clear, Commit, Range
+from torusdb.storage.commands import NOTHING, Clear, Commit, Range
 
 UNBOUNDED = 1 << 40
 
@@ -54,6 +54,18 @@ def test_a_staged_commit_shows_in_guarded_reads_only(harness: Harness) -> None:
     assert engine.get([b"a", b"b", b"c", b"n"]) == [b"2", None, b"old", b"1"]
     assert scan(harness, b"a", b"z") == ([b"a", b"c", b"n"], False)
     assert engine.get_guarded([b"a"]) == ([b"2"], None)
+
+
+def test_an_empty_commit_waits_for_what_was_staged_before_it_and_for_nothing_else(harness: Harness) -> None:
+    put(harness, (b"a", b"1"))
+    assert harness.engine.commit(NOTHING) is None
+    harness.hold()
+    staged = harness.engine.commit(Commit([(b"a", b"2")]))
+    harness.staged(staged)
+    assert harness.engine.commit(NOTHING) is staged
+    harness.settle()
+    assert harness.engine.commit(NOTHING) is None
+    assert harness.engine.get([b"a"]) == [b"2"]
 
 
 def test_a_guarded_read_of_what_is_durable_waits_for_nothing(harness: Harness) -> None:
