@@ -14,7 +14,7 @@ import pytest
 
 from torusdb import Database
 from torusdb.server.dispatch import Backend
-from torusdb.server.http import Limits
+from torusdb.server.limits import Limits
 from torusdb.server.listen import ServerThread
 
 DEADLINE_SECONDS = 20.0

@@ -26,7 +26,7 @@ from tests.server.conftest import Answer, Connect, Wire, message
 from torusdb import Database
 from torusdb.access.gate import RELOAD_SECONDS, Gate
 from torusdb.access.keyring import Key, KeyFile, User, write_key_file
-from torusdb.server.http import Limits
+from torusdb.server.limits import Limits
 from torusdb.server.listen import ListenError, ServerThread
 from torusdb.server.tls import server_context
 

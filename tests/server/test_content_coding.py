@@ -12,7 +12,7 @@ import pytest
 from tests.server.conftest import Connect, Serve, Wire, message
 from torusdb import Database
 from torusdb.server.content_coding import accepts_gzip
-from torusdb.server.http import Limits
+from torusdb.server.limits import Limits
 
 LIST_ONE = b'{"Limit":1}'
 TEXT = "all work and no play " * 400

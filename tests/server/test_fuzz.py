@@ -18,7 +18,7 @@ from torusdb import Database
 from torusdb.access.credentials import Credential
 from torusdb.errors import ServiceError
 from torusdb.operations.registry import OPERATIONS
-from torusdb.server.http import Limits
+from torusdb.server.limits import Limits
 from torusdb.server.listen import ServerThread
 from torusdb.storage.driver import Paused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.server.conftest import Connect, Serve, Wire, message
-from torusdb.server.http import Limits
+from torusdb.server.limits import Limits
 
 LISTED = b'{"TableNames":[]}'
 CHUNKED: dict[str, str | None] = {"Content-Length": None, "Transfer-Encoding": "chunked"}

@@ -9,7 +9,7 @@ import pytest
 
 from tests.server.conftest import message
 from torusdb import Database
-from torusdb.server.http import Limits
+from torusdb.server.limits import Limits
 from torusdb.server.listen import FILES_BESIDES_CONNECTIONS, _within_file_limit, listen
 
 resource: Any = pytest.importorskip("resource", reason="Windows has no limit of this kind")

@@ -9,7 +9,9 @@ from typing import Any, cast
 import pytest
 
 from tests.server.conftest import message
-from torusdb.server.http import Connection, HttpRequest, HttpServer, Limits
+from torusdb.server.connection import Connection, HttpRequest
+from torusdb.server.http import HttpServer
+from torusdb.server.limits import Limits
 
 
 class VirtualLoop:
@@ -297,13 +299,3 @@ def test_a_client_that_left_is_seen_by_the_application() -> None:
     client.connection.connection_lost(None)
     assert client.begun[0].client_gone
     assert client.server.connection_count == 0
-
-
-def test_the_date_is_as_the_standard_has_it() -> None:
-    import time
-    from email.utils import formatdate
-
-    from torusdb.server.http import http_date
-
-    for seconds in (0, 951782400, 1763532000, 4102444799):
-        assert http_date(time.gmtime(seconds)).decode() == formatdate(seconds, usegmt=True)

@@ -27,7 +27,7 @@ from torusdb.errors import (
     UnknownOperationException,
 )
 from torusdb.server import content_coding
-from torusdb.server.http import HttpRequest
+from torusdb.server.connection import HttpRequest
 from torusdb.storage.driver import Outcome, Paused
 from torusdb.storage.failures import StorageFailed
 from torusdb.storage.tickets import Ticket

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from torusdb.server.dispatch import Backend, Dispatcher
-from torusdb.server.http import HttpServer, Limits
+from torusdb.server.http import HttpServer
+from torusdb.server.limits import Limits
 
 if TYPE_CHECKING:
     from torusdb.access.gate import Gate
