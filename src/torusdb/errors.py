@@ -15,6 +15,11 @@ CORAL_VALIDATE = "com.amazon.coral.validate"
 DYNAMODB = "com.amazonaws.dynamodb.v20120810"
 
 
+MESSAGE_CHARACTERS_MAX = 1024 * 1024
+"""A request of 16 MB could have all of it told back, ten times over. The service's own bound is not known; items of
+400 KB, and all that is shorter, are told whole."""
+
+
 class ServiceError(Exception):
     """An answer that refuses a request. `members` are the further members of the error's shape, such as `Item`."""
 
@@ -23,6 +28,8 @@ class ServiceError(Exception):
     message_member: ClassVar[str] = "message"
 
     def __init__(self, message: str | None = None, **members: Any) -> None:
+        if message is not None and len(message) > MESSAGE_CHARACTERS_MAX:
+            message = message[:MESSAGE_CHARACTERS_MAX]
         super().__init__(message)
         self.message = message
         self.members = members

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from torusdb.api import plain
 from torusdb.api.decode import decode, from_python
-from torusdb.api.plain import _brackets
 from torusdb.api.requests import (
     BatchGetItemRequest,
     CreateTableRequest,
@@ -72,21 +68,6 @@ def nested(levels: int) -> bytes:
 )
 def test_a_body_that_is_no_json_object_is_refused_without_a_message(body: bytes) -> None:
     assert refused("GetItem", body).message is None
-
-
-def test_a_body_that_nests_too_deep_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking at every bracket of 16 MB would hold up the server for seconds."""
-    seen = 0
-
-    def brackets(text: str) -> Iterator[re.Match[str]]:
-        nonlocal seen
-        for match in _brackets(text):
-            seen += 1
-            yield match
-
-    monkeypatch.setattr(plain, "_brackets", brackets)
-    assert refused("GetItem", b"[" * 100_000).message is None
-    assert seen == plain.JSON_DEPTH_MAX + 1
 
 
 def test_brackets_in_strings_are_not_depth() -> None:

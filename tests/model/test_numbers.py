@@ -290,3 +290,10 @@ def test_arithmetic_at_the_edges() -> None:
         add(LARGEST, normalise("1E125"))
     with pytest.raises(ValidationException, match="more than 38 significant digits"):
         add("1" + "0" * 38, "1")
+
+
+@pytest.mark.parametrize("written", ["1" * 1_000_000 + "x", "1" * 1_000_000 + "e", "." + "1" * 1_000_000 + "e+"])
+def test_long_texts_are_read_once(written: str) -> None:
+    """Digits tried on both sides of a missing point would take hours; no test would get here."""
+    with pytest.raises(ValidationException, match=NOT_A_NUMBER):
+        normalise(written)

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from torusdb.api import names
-from torusdb.api.rendering import lower_first, rendered
+from torusdb.api.rendering import lower_first, rendered, shown_key
 from torusdb.api.shapes import ATTRIBUTE_VALUE, SHAPES, Member, Shape
 from torusdb.errors import ValidationException
 
@@ -79,7 +79,7 @@ class _Walk:
                 self.report("null", path, NOT_NULL)
         elif member.names is not None:
             for rule in names.broken_rules(member.names, value):
-                self.report(f"'{value}'", path, rule)
+                self.report(f"'{rendered(value, member.shape)}'", path, rule)
         elif member.says_empty is not None and not value:
             self.afterwards.append(member.says_empty)
         else:
@@ -93,7 +93,7 @@ class _Walk:
             if special is None:
                 self.report(f"'{rendered(value, member.shape)}'", path, rule)
             else:
-                self.add(special.format(rule=rule, key=key))
+                self.add(special.format(rule=rule, key=shown_key(key)))
         if member.key_names is not None:
             rules = names.map_key_rules(member.key_names)
             if any(names.broken_rules(member.key_names, name) for name in value):
@@ -101,24 +101,30 @@ class _Walk:
                 self.report(f"'{shown}'", path, f"Map keys must satisfy constraint: [{rules}]")
 
     def content(self, name: str, value: Any, path: str, key: str) -> None:
-        """What `value`, of the shape `name`, holds. Attribute values have no constraints of the model."""
+        """What `value`, of the shape `name`, holds."""
         shape = SHAPES[name]
-        if name == ATTRIBUTE_VALUE:
+        if _is_free(name):
             return
         if shape.type == "structure":
             self.structure(shape, value, f"{path}.", key)
         elif shape.type == "list":
             self.elements_together(name, value, path)
+            if _is_scalar(shape.member) and None not in value:
+                return
             for number, element in enumerate(value, 1):
+                if self.is_full:
+                    break
                 self.element(shape.member, element, f"{path}.{number}.member", key)
         elif shape.type == "map":
             self.elements_together(name, value, path)
+            if _is_scalar(shape.value) and None not in value.values():
+                return
             for entry, element in value.items():
-                self.element(shape.value, element, f"{path}.{entry}.member", entry)
+                if self.is_full:
+                    break
+                self.element(shape.value, element, f"{path}.{shown_key(entry)}.member", entry)
 
     def element(self, name: str, value: Any, path: str, key: str) -> None:
-        if len(self.violations) >= VIOLATIONS_MAX:
-            return
         if value is None:
             self.report("null", path, NOT_NULL)
         else:
@@ -138,8 +144,12 @@ class _Walk:
     def report(self, value: str, path: str, rule: str) -> None:
         self.add(f"Value {value} at '{path}' failed to satisfy constraint: {rule}")
 
+    @property
+    def is_full(self) -> bool:
+        return len(self.violations) >= VIOLATIONS_MAX
+
     def add(self, violation: str) -> None:
-        if len(self.violations) < VIOLATIONS_MAX:
+        if not self.is_full:
             self.violations.append(violation)
 
 
@@ -161,6 +171,20 @@ def _broken(shape: Shape, value: Any, own_max: int | None = None) -> list[tuple[
     if highest is not None and measure > highest:
         broken.append(("max", high(highest)))
     return broken
+
+
+@cache
+def _is_free(name: str) -> bool:
+    """Whether the model says nothing of what a value of this shape holds: attribute values, and lists and maps of
+    them, in which the stage before has left no null."""
+    shape = SHAPES[name]
+    return ATTRIBUTE_VALUE in (name, shape.member, shape.value)
+
+
+@cache
+def _is_scalar(name: str) -> bool:
+    """Elements that hold nothing: their own rules are looked at all together."""
+    return SHAPES[name].type not in ("structure", "list", "map")
 
 
 @cache

@@ -34,8 +34,9 @@ OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger 
 UNDERFLOW = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
 TOO_PRECISE = "Attempting to store more than 38 significant digits in a Number"
 
+# Possessive, since digits that could go to either side of a missing point would be tried in every way.
 # The service takes `+5`, `5.`, `.5` and `1e+2`, and neither spaces nor a lone point (measured).
-_NUMBER = re.compile(r"([+-]?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?)([0-9]+))?")
+_NUMBER = re.compile(r"([+-]?)([0-9]*+)\.?([0-9]*+)(?:[eE]([+-]?)([0-9]++))?")
 
 # Room for the exact sum of the largest and the smallest number.
 _EXACT = Context(prec=POINT_MAX - POINT_MIN + 2 * DIGITS_MAX)
