@@ -102,11 +102,21 @@ def collect(name: str, source: dict[str, Any], prefix: str, shapes: Shapes) -> N
     elif shape["type"] == "list":
         children = [shape["member"]["shape"]]
         fact["member"] = prefix + children[0]
+        limit(fact, name, source[children[0]]["type"], children[0])
     elif shape["type"] == "map":
         children = [shape["key"]["shape"], shape["value"]["shape"]]
         fact["key"], fact["value"] = (prefix + child for child in children)
+        limit(fact, name, source[children[1]]["type"], children[1])
     for child in children:
         collect(child, source, prefix, shapes)
+
+
+def limit(fact: dict[str, Any], name: str, element_type: str, element: str) -> None:
+    """Bounds what the model leaves without limit, but for what items and placeholders are made of."""
+    if "max" in fact:
+        return
+    if (element_type == "structure" and element != "AttributeValue") or name in shape_overrides.ALSO_LIMITED:
+        fact["max"] = shape_overrides.ELEMENTS_MAX
 
 
 def members_of(key: str, shape: dict[str, Any], prefix: str) -> list[dict[str, Any]]:

@@ -44,6 +44,15 @@ SHAPES: dict[str, dict[str, Any]] = {
     "TagValueString": {"max": None},
 }
 
+ELEMENTS_MAX = 20_000
+"""Of lists and maps of structures for which the model has no limit, such as Expected or AttributeDefinitions, and of
+those in `ALSO_LIMITED`. An invention of ours: the service's own bound, if it has one, is not known. 16 MB hold a
+million of them, or five million empty ones, which would hold up all other requests for seconds; no request that is
+meant comes near (a table's keys and indexes have fewer than 200 attributes, a condition names a handful)."""
+
+ALSO_LIMITED = ["AttributeNameList", "AttributeValueList"]
+"""AttributesToGet, and the values of the conditions that came before expressions: IN takes 100 in an expression."""
+
 MEMBERS: dict[str, dict[str, Any]] = {
     # A name only, no ARN: the table has none yet. What is wrong with it is reported alone (measured).
     "CreateTableInput.TableName": {"names": "create"},

@@ -13,7 +13,7 @@ from torusdb.api.decode import decode
 from torusdb.api.rendering import CUT, KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX
 from torusdb.errors import MESSAGE_CHARACTERS_MAX, ServiceError, ValidationException
 
-MANY = 20_000
+MANY = ELEMENTS_MAX = 20_000
 TABLES_MAX = KEYS_MAX = 100
 WRITES_MAX = 25
 
@@ -85,6 +85,32 @@ def test_a_little_beyond_the_limit_all_is_looked_at_and_told() -> None:
     assert CUT not in message
     tables["table399"] = [1]
     assert refused("BatchWriteItem", {"RequestItems": tables}) == "Unexpected value type in payload"
+
+
+@pytest.mark.parametrize(
+    ("operation", "members"),
+    [
+        ("CreateTable", {"AttributeDefinitions": [{"AttributeName": "a", "AttributeType": "S"}]}),
+        ("CreateTable", {"Tags": [{"Key": "a", "Value": ""}]}),
+        ("GetItem", {"Key": {}, "AttributesToGet": ["a"]}),
+        ("Scan", {"ScanFilter": {"a": {"ComparisonOperator": "NULL"}}}),
+        ("PutItem", {"Item": {}, "Expected": {"a": {"Exists": False}}}),
+    ],
+)
+def test_lists_and_maps_without_limit_have_one_of_ours(operation: str, members: dict[str, Any]) -> None:
+    name, content = list(members.items())[-1]
+    elements = (
+        [content[0]] * ELEMENTS_MAX if isinstance(content, list) else dict.fromkeys(map(str, range(MANY)), content["a"])
+    )
+    whole = {"TableName": "abc", "KeySchema": [{"AttributeName": "a", "KeyType": "HASH"}], "AttributeDefinitions": []}
+    whole |= {**members, name: elements}
+    decode(operation, json.dumps(whole).encode())
+    if isinstance(elements, list):
+        elements.append(elements[0])
+    else:
+        elements["one more"] = elements["0"]
+    message = refused(operation, whole)
+    assert message.endswith(f"constraint: Member must have length less than or equal to {ELEMENTS_MAX}")
 
 
 def test_elements_are_checked_until_the_message_is_full(checked: list[str]) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 import torusdb
 from torusdb import Database, database
-from torusdb.errors import SerializationException
 from torusdb.access.credentials import Credential
+from torusdb.errors import SerializationException
 
 LARGE = b" " * database.LARGE_BODY_BYTES
 
@@ -32,7 +32,7 @@ def collecting(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
 
 def begin(db: Database, body: bytes) -> None:
     with pytest.raises(SerializationException):
-        db.begin("PutItem", body, Scope("", ""))
+        db.begin("PutItem", body, Credential("", ""))
 
 
 def test_the_collector_rests_while_a_large_body_is_taken(collecting: list[bool]) -> None:

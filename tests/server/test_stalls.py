@@ -187,30 +187,69 @@ def test_a_request_may_be_worked_on_for_any_time() -> None:
     assert client.transport.statuses == [200]
 
 
-def test_unfinished_bodies_are_limited_together_and_given_back() -> None:
-    first = Client(unfinished_bytes_max=1000)
+def behind(first: Client) -> Client:
+    """Another connection to the same server."""
     second = Client()
     second.server = first.server
+    second.application = first.application
     second.connection = first.server.connect()
     second.connection.connection_made(cast(Any, second.transport))
-    head = message(headers={"Content-Length": "800"}).removesuffix(b"{}")
-    first.send(head + b"x")
+    return second
+
+
+HEAD_OF_800 = message(headers={"Content-Length": "800"}).removesuffix(b"{}")
+
+
+def test_bodies_are_limited_together_and_given_back() -> None:
+    first = Client(held_body_bytes_max=1000)
+    second = behind(first)
+    first.send(HEAD_OF_800 + b"x")
     first.send(b"x" * 499)
-    second.send(head + b"x")
-    assert first.server.unfinished_bytes == 500
+    assert first.server.held_body_bytes == 500
+    second.send(HEAD_OF_800 + b"x")
     second.send(b"x" * 500)
     assert second.transport.statuses == [503]
     assert second.transport.eof
-    assert first.server.unfinished_bytes == 500
+    assert first.server.held_body_bytes == 500
     first.send(b"x" * 300)
     assert len(first.begun[0].body) == 800
-    assert first.server.unfinished_bytes == 0
+    assert first.server.held_body_bytes == 800
     first.answer(0)
-    first.send(head + b"x")
-    first.send(b"x" * 99)
-    assert first.server.unfinished_bytes == 100
+    assert first.server.held_body_bytes == 0
+    first.send(HEAD_OF_800 + b"x" * 100)
+    assert first.server.held_body_bytes == 100
     first.connection.connection_lost(None)
-    assert first.server.unfinished_bytes == 0
+    assert first.server.held_body_bytes == 0
+
+
+def test_bodies_of_requests_that_wait_are_counted_until_their_answers() -> None:
+    client = Client(held_body_bytes_max=2500, pipelined_max=2)
+    client.send((HEAD_OF_800 + b"x" * 800) * 3)  # two begun, one behind them
+    assert client.server.held_body_bytes == 2400
+    other = behind(client)
+    other.send(HEAD_OF_800 + b"x" * 101)
+    assert other.transport.statuses == [503]
+    assert client.server.held_body_bytes == 2400
+    client.answer(1)  # waits for its turn
+    assert client.server.held_body_bytes == 2400
+    client.answer(0)
+    assert client.server.held_body_bytes == 800
+    client.answer(2)
+    assert client.server.held_body_bytes == 0
+    client.send((HEAD_OF_800 + b"x" * 800) * 3)
+    client.connection.connection_lost(None)
+    assert client.server.held_body_bytes == 0
+    client.begun[3].respond(200, b"", b"")
+    assert client.server.held_body_bytes == 0
+
+
+def test_a_body_without_its_coding_counts_as_long_as_it_is() -> None:
+    client = Client()
+    client.send(message(b"x" * 10))
+    client.begun[0].replace_body(b"x" * 1000)
+    assert client.server.held_body_bytes == 1000
+    client.answer(0)
+    assert client.server.held_body_bytes == 0
 
 
 def test_a_client_that_does_not_read_its_answers_is_cut_off() -> None:

@@ -61,7 +61,7 @@ class WarmThroughput(Request, kw_only=True):
 
 
 class GlobalSecondaryIndex(Request, kw_only=True):
-    key_schema: Annotated[list[KeySchemaElement], msgspec.Meta(min_length=1)]
+    key_schema: Annotated[list[KeySchemaElement], msgspec.Meta(min_length=1, max_length=20000)]
     projection: Projection
     index_name: Annotated[str, msgspec.Meta(min_length=3, max_length=255, pattern=r"\A(?:[a-zA-Z0-9_.-]+)\Z")]
     provisioned_throughput: ProvisionedThroughput | None = None
@@ -97,7 +97,7 @@ class SearchSchemaElement(Request, kw_only=True):
 class VectorIndex(Request, kw_only=True):
     index_name: Annotated[str, msgspec.Meta(min_length=3, max_length=255, pattern=r"\A(?:[a-zA-Z0-9_.-]+)\Z")]
     vector_attribute: VectorAttributeDefinition
-    search_schema: Annotated[list[SearchSchemaElement], msgspec.Meta(min_length=1)] | None = None
+    search_schema: Annotated[list[SearchSchemaElement], msgspec.Meta(min_length=1, max_length=20000)] | None = None
     projection: Projection
     dimensions: Annotated[int, msgspec.Meta(ge=1, le=9223372036854775807)]
     distance_function: Literal["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]
@@ -108,12 +108,12 @@ class CreateTableRequest(Request, kw_only=True):
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
     provisioned_throughput: ProvisionedThroughput | None = None
     key_schema: Annotated[list[KeySchemaElement], msgspec.Meta(min_length=1, max_length=2)]
-    attribute_definitions: list[AttributeDefinition]
-    local_secondary_indexes: list[LocalSecondaryIndex] | None = None
-    global_secondary_indexes: list[GlobalSecondaryIndex] | None = None
+    attribute_definitions: Annotated[list[AttributeDefinition], msgspec.Meta(max_length=20000)]
+    local_secondary_indexes: Annotated[list[LocalSecondaryIndex], msgspec.Meta(max_length=20000)] | None = None
+    global_secondary_indexes: Annotated[list[GlobalSecondaryIndex], msgspec.Meta(max_length=20000)] | None = None
     stream_specification: StreamSpecification | None = None
     sse_specification: SSESpecification | None = msgspec.field(name="SSESpecification", default=None)
-    tags: list[Tag] | None = None
+    tags: Annotated[list[Tag], msgspec.Meta(max_length=20000)] | None = None
     table_class: Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"] | None = None
     deletion_protection_enabled: bool | None = None
     warm_throughput: WarmThroughput | None = None
@@ -121,7 +121,7 @@ class CreateTableRequest(Request, kw_only=True):
     on_demand_throughput: OnDemandThroughput | None = None
     global_table_source_arn: Annotated[str, msgspec.Meta(min_length=1, max_length=1024)] | None = None
     global_table_settings_replication_mode: Literal["ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"] | None = None
-    vector_indexes: list[VectorIndex] | None = None
+    vector_indexes: Annotated[list[VectorIndex], msgspec.Meta(max_length=20000)] | None = None
 
 
 class DescribeTableRequest(Request, kw_only=True):
@@ -139,7 +139,7 @@ class CreateGlobalSecondaryIndexAction(Request, kw_only=True):
     projection: Projection
     index_name: Annotated[str, msgspec.Meta(min_length=3, max_length=255, pattern=r"\A(?:[a-zA-Z0-9_.-]+)\Z")]
     provisioned_throughput: ProvisionedThroughput | None = None
-    key_schema: Annotated[list[KeySchemaElement], msgspec.Meta(min_length=1)]
+    key_schema: Annotated[list[KeySchemaElement], msgspec.Meta(min_length=1, max_length=20000)]
     on_demand_throughput: OnDemandThroughput | None = None
     warm_throughput: WarmThroughput | None = None
 
@@ -173,7 +173,9 @@ class CreateReplicationGroupMemberAction(Request, kw_only=True):
     kms_master_key_id: str | None = msgspec.field(name="KMSMasterKeyId", default=None)
     provisioned_throughput_override: ProvisionedThroughputOverride | None = None
     on_demand_throughput_override: OnDemandThroughputOverride | None = None
-    global_secondary_indexes: Annotated[list[ReplicaGlobalSecondaryIndex], msgspec.Meta(min_length=1)] | None = None
+    global_secondary_indexes: (
+        Annotated[list[ReplicaGlobalSecondaryIndex], msgspec.Meta(min_length=1, max_length=20000)] | None
+    ) = None
     table_class_override: Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"] | None = None
 
 
@@ -182,7 +184,9 @@ class UpdateReplicationGroupMemberAction(Request, kw_only=True):
     kms_master_key_id: str | None = msgspec.field(name="KMSMasterKeyId", default=None)
     provisioned_throughput_override: ProvisionedThroughputOverride | None = None
     on_demand_throughput_override: OnDemandThroughputOverride | None = None
-    global_secondary_indexes: Annotated[list[ReplicaGlobalSecondaryIndex], msgspec.Meta(min_length=1)] | None = None
+    global_secondary_indexes: (
+        Annotated[list[ReplicaGlobalSecondaryIndex], msgspec.Meta(min_length=1, max_length=20000)] | None
+    ) = None
     table_class_override: Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"] | None = None
 
 
@@ -218,7 +222,7 @@ class GlobalTableWitnessGroupUpdate(Request, kw_only=True):
 class CreateVectorIndexAction(Request, kw_only=True):
     index_name: Annotated[str, msgspec.Meta(min_length=3, max_length=255, pattern=r"\A(?:[a-zA-Z0-9_.-]+)\Z")]
     vector_attribute: VectorAttributeDefinition
-    search_schema: Annotated[list[SearchSchemaElement], msgspec.Meta(min_length=1)] | None = None
+    search_schema: Annotated[list[SearchSchemaElement], msgspec.Meta(min_length=1, max_length=20000)] | None = None
     projection: Projection
     dimensions: Annotated[int, msgspec.Meta(ge=1, le=9223372036854775807)]
     distance_function: Literal["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]
@@ -237,11 +241,13 @@ class UpdateTableRequest(Request, kw_only=True):
     table_name: ControlTableName
     provisioned_throughput: ProvisionedThroughput | None = None
     billing_mode: Literal["PROVISIONED", "PAY_PER_REQUEST"] | None = None
-    global_secondary_index_updates: list[GlobalSecondaryIndexUpdate] | None = None
-    attribute_definitions: list[AttributeDefinition] | None = None
+    global_secondary_index_updates: (
+        Annotated[list[GlobalSecondaryIndexUpdate], msgspec.Meta(max_length=20000)] | None
+    ) = None
+    attribute_definitions: Annotated[list[AttributeDefinition], msgspec.Meta(max_length=20000)] | None = None
     stream_specification: StreamSpecification | None = None
     sse_specification: SSESpecification | None = msgspec.field(name="SSESpecification", default=None)
-    replica_updates: Annotated[list[ReplicationGroupUpdate], msgspec.Meta(min_length=1)] | None = None
+    replica_updates: Annotated[list[ReplicationGroupUpdate], msgspec.Meta(min_length=1, max_length=20000)] | None = None
     table_class: Literal["STANDARD", "STANDARD_INFREQUENT_ACCESS"] | None = None
     deletion_protection_enabled: bool | None = None
     multi_region_consistency: Literal["EVENTUAL", "STRONG"] | None = None
@@ -252,7 +258,7 @@ class UpdateTableRequest(Request, kw_only=True):
     warm_throughput: WarmThroughput | None = None
     global_table_settings_replication_mode: Literal["ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"] | None = None
     disassociation_protection_enabled: bool | None = None
-    vector_index_updates: list[VectorIndexUpdate] | None = None
+    vector_index_updates: Annotated[list[VectorIndexUpdate], msgspec.Meta(max_length=20000)] | None = None
 
 
 class DeleteTableRequest(Request, kw_only=True):
@@ -287,7 +293,7 @@ class ExpectedAttributeValue(Request, kw_only=True):
         ]
         | None
     ) = None
-    attribute_value_list: list[WireValue] | None = None
+    attribute_value_list: Annotated[list[WireValue], msgspec.Meta(max_length=20000)] | None = None
 
 
 class PutItemRequest(Request, kw_only=True):
@@ -296,7 +302,7 @@ class PutItemRequest(Request, kw_only=True):
     return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
     return_values: Literal["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"] | None = None
     return_item_collection_metrics: Literal["SIZE", "NONE"] | None = None
-    expected: dict[str, ExpectedAttributeValue] | None = None
+    expected: Annotated[dict[str, ExpectedAttributeValue], msgspec.Meta(max_length=20000)] | None = None
     conditional_operator: Literal["OR", "AND"] | None = None
     condition_expression: str | None = None
     expression_attribute_names: dict[str, str] | None = None
@@ -308,7 +314,7 @@ class GetItemRequest(Request, kw_only=True):
     key: dict[str, WireValue]
     table_name: DataTableName
     return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
-    attributes_to_get: Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
+    attributes_to_get: Annotated[list[str], msgspec.Meta(min_length=1, max_length=20000)] | None = None
     consistent_read: bool | None = None
     projection_expression: str | None = None
     expression_attribute_names: dict[str, str] | None = None
@@ -325,8 +331,8 @@ class UpdateItemRequest(Request, kw_only=True):
     return_values: Literal["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"] | None = None
     return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
     return_item_collection_metrics: Literal["SIZE", "NONE"] | None = None
-    attribute_updates: dict[str, AttributeValueUpdate] | None = None
-    expected: dict[str, ExpectedAttributeValue] | None = None
+    attribute_updates: Annotated[dict[str, AttributeValueUpdate], msgspec.Meta(max_length=20000)] | None = None
+    expected: Annotated[dict[str, ExpectedAttributeValue], msgspec.Meta(max_length=20000)] | None = None
     conditional_operator: Literal["OR", "AND"] | None = None
     update_expression: str | None = None
     condition_expression: str | None = None
@@ -341,7 +347,7 @@ class DeleteItemRequest(Request, kw_only=True):
     return_consumed_capacity: Literal["INDEXES", "TOTAL", "NONE"] | None = None
     return_values: Literal["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"] | None = None
     return_item_collection_metrics: Literal["SIZE", "NONE"] | None = None
-    expected: dict[str, ExpectedAttributeValue] | None = None
+    expected: Annotated[dict[str, ExpectedAttributeValue], msgspec.Meta(max_length=20000)] | None = None
     conditional_operator: Literal["OR", "AND"] | None = None
     condition_expression: str | None = None
     expression_attribute_names: dict[str, str] | None = None
@@ -350,7 +356,7 @@ class DeleteItemRequest(Request, kw_only=True):
 
 
 class Condition(Request, kw_only=True):
-    attribute_value_list: list[WireValue] | None = None
+    attribute_value_list: Annotated[list[WireValue], msgspec.Meta(max_length=20000)] | None = None
     comparison_operator: Literal[
         "IN",
         "NULL",
@@ -376,10 +382,10 @@ class QueryRequest(Request, kw_only=True):
     index_name: (
         Annotated[str, msgspec.Meta(min_length=3, max_length=255, pattern=r"\A(?:[a-zA-Z0-9_.-]+)\Z")] | None
     ) = None
-    attributes_to_get: Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
+    attributes_to_get: Annotated[list[str], msgspec.Meta(min_length=1, max_length=20000)] | None = None
     consistent_read: bool | None = None
-    key_conditions: dict[str, Condition] | None = None
-    query_filter: dict[str, Condition] | None = None
+    key_conditions: Annotated[dict[str, Condition], msgspec.Meta(max_length=20000)] | None = None
+    query_filter: Annotated[dict[str, Condition], msgspec.Meta(max_length=20000)] | None = None
     conditional_operator: Literal["OR", "AND"] | None = None
     scan_index_forward: bool | None = None
     exclusive_start_key: dict[str, WireValue] | None = None
@@ -399,8 +405,8 @@ class ScanRequest(Request, kw_only=True):
     index_name: (
         Annotated[str, msgspec.Meta(min_length=3, max_length=255, pattern=r"\A(?:[a-zA-Z0-9_.-]+)\Z")] | None
     ) = None
-    attributes_to_get: Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
-    scan_filter: dict[str, Condition] | None = None
+    attributes_to_get: Annotated[list[str], msgspec.Meta(min_length=1, max_length=20000)] | None = None
+    scan_filter: Annotated[dict[str, Condition], msgspec.Meta(max_length=20000)] | None = None
     conditional_operator: Literal["OR", "AND"] | None = None
     exclusive_start_key: dict[str, WireValue] | None = None
     total_segments: Annotated[int, msgspec.Meta(ge=1, le=1000000)] | None = None
@@ -413,7 +419,7 @@ class ScanRequest(Request, kw_only=True):
 
 class KeysAndAttributes(Request, kw_only=True):
     keys: Annotated[list[dict[str, WireValue]], msgspec.Meta(min_length=1, max_length=100)]
-    attributes_to_get: Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
+    attributes_to_get: Annotated[list[str], msgspec.Meta(min_length=1, max_length=20000)] | None = None
     consistent_read: bool | None = None
     projection_expression: str | None = None
     expression_attribute_names: dict[str, str] | None = None
@@ -557,7 +563,7 @@ class DescribeEndpointsRequest(Request, kw_only=True):
 
 class TagResourceRequest(Request, kw_only=True):
     resource_arn: ResourceArn
-    tags: list[Tag]
+    tags: Annotated[list[Tag], msgspec.Meta(max_length=20000)]
 
 
 class UntagResourceRequest(Request, kw_only=True):

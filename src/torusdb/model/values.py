@@ -158,7 +158,8 @@ def _normalise_number_set(value: AttributeValue, depth: int) -> int:
     members = [normalise(member) for member in value["NS"]]
     if len(set(members)) != len(members):
         raise RequestFault("Input collection contains duplicates")
-    members.sort(key=Decimal)
+    if len(members) <= ITEM_BYTES_MAX:  # a larger set is in no item: it is refused by its size, and equals none
+        members.sort(key=Decimal)
     value["NS"] = members
     return sum(map(number_size, members))
 

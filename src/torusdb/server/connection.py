@@ -62,6 +62,11 @@ class HttpRequest(msgspec.Struct, eq=False, gc=False):
         """Nobody will read the answer."""
         return self.connection.transport.is_closing()
 
+    def replace_body(self, body: bytes) -> None:
+        """The body without its coding, which may be a thousand times as long: it counts as what is held, too."""
+        self.connection.server.held_body_bytes += len(body) - len(self.body)
+        self.body = body
+
     def respond(self, status: int, headers: bytes, body: bytes) -> None:
         """Answers. `headers` are whole lines, each with its CRLF; length, date and connection are added."""
         connection = self.connection
@@ -174,28 +179,23 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, piece: bytes) -> None:
         self._head_bytes = 0
-        body = self._body
         if self._discarding:
             return
-        if body:
-            self._grow_body(body, piece)
-            return
-        self._body = piece
-        if len(piece) > self.server.limits.body_bytes_max:
+        server = self.server
+        server.held_body_bytes += len(piece)
+        if self._body:
+            self._grow_body(piece)
+        else:
+            self._body = piece
+        if server.held_body_bytes > server.held_body_bytes_max:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)  # SDKs try again
+        elif len(self._body) > server.body_bytes_max:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
-    def _grow_body(self, body: bytes | bytearray, piece: bytes) -> None:
-        """A body in pieces: few are, and only they are counted until they are complete."""
-        server = self.server
-        if isinstance(body, bytes):
-            server.unfinished_bytes += len(body)
-            self._body = body = bytearray(body)
-        server.unfinished_bytes += len(piece)
-        body += piece
-        if len(body) > server.limits.body_bytes_max:
-            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        elif server.unfinished_bytes > server.limits.unfinished_bytes_max:
-            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)  # SDKs try again
+    def _grow_body(self, piece: bytes) -> None:
+        if isinstance(self._body, bytes):
+            self._body = bytearray(self._body)
+        self._body += piece
 
     def on_message_complete(self) -> None:
         if self._discarding or self._parser.should_upgrade():
@@ -214,6 +214,7 @@ class Connection(asyncio.Protocol):
             body if isinstance(body, bytes) else bytes(body),
             keep_alive,
         )
+        self._body = b""  # held by the request from here on
         self._forget_message()
         if not keep_alive:
             self._discarding = True
@@ -223,9 +224,9 @@ class Connection(asyncio.Protocol):
         self._raw_headers.clear()
         self._url.clear()
         self._headers = None
-        if isinstance(self._body, bytearray):
-            self.server.unfinished_bytes -= len(self._body)
-        self._body = b""
+        if self._body:
+            self.server.held_body_bytes -= len(self._body)
+            self._body = b""
         self._head_bytes = 0
         self._receiving = False
         self._continue_owed = False
@@ -255,7 +256,9 @@ class Connection(asyncio.Protocol):
         """The answer to the oldest request is with the transport: goes on with what waits behind it."""
         queue = self.queue
         queue.popleft()
-        self._since = self.server.now
+        server = self.server
+        server.held_body_bytes -= len(request.body)
+        self._since = server.now
         if not request.keep_alive:
             self._finish()
         elif queue:
@@ -268,6 +271,7 @@ class Connection(asyncio.Protocol):
         queue = self.queue
         while queue and queue[0].answer is not None:
             request = queue.popleft()
+            self.server.held_body_bytes -= len(request.body)
             self.transport.write(cast("bytes", request.answer))
             if not request.keep_alive:
                 self._finish()
@@ -328,8 +332,7 @@ class Connection(asyncio.Protocol):
 
     def _finish(self) -> None:
         """The last answer is with the transport."""
-        self.queue.clear()
-        self._backlog.clear()
+        self._forget_requests()
         self._discarding = True
         if self._lingering and not self._half_closed and self.transport.can_write_eof():
             self._since = self.server.now
@@ -337,6 +340,13 @@ class Connection(asyncio.Protocol):
             self._resume_reading()
         else:
             self.transport.close()
+
+    def _forget_requests(self) -> None:
+        """Nobody waits for their answers any more."""
+        for request in (*self.queue, *self._backlog):
+            self.server.held_body_bytes -= len(request.body)
+        self.queue.clear()
+        self._backlog.clear()
 
     def turn_away(self, answer: bytes) -> None:
         self._discarding = True
@@ -387,8 +397,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._discarding = True
-        self.queue.clear()
-        self._backlog.clear()
+        self._forget_requests()
         self._forget_message()
         del self._parser  # it refers to this connection
         self.server.disconnected(self)

@@ -264,7 +264,7 @@ class Dispatcher:
         """Undoes the content coding; answers and gives False if that is not possible."""
         coding = request.headers[b"content-encoding"]
         try:
-            request.body = content_coding.decode(request.body, coding, self._body_bytes_max)
+            request.replace_body(content_coding.decode(request.body, coding, self._body_bytes_max))
         except content_coding.UnknownCodingError:
             self._send(request, 415, b"Accept-Encoding: gzip, deflate\r\n", b"")
         except content_coding.TooLargeError:

@@ -43,8 +43,11 @@ class HttpServer:
         """The time of the last tick: exact enough to find what is overdue, and free."""
         self.length_digits = len(str(self.limits.body_bytes_max))
         self.draining = False
-        self.unfinished_bytes = 0
-        """Of bodies that come in pieces and are not complete."""
+        self.body_bytes_max = self.limits.body_bytes_max
+        self.held_body_bytes_max = self.limits.held_body_bytes_max
+        self.held_body_bytes = 0
+        """Of bodies that are coming in, and of requests that are not answered yet. Counted with every request, at a
+        hundredth of its cost here: small bodies that wait in many connections are as much as large ones."""
         self.joins_headers = joins_headers
         self.keep_alive_heads = StatusHeads(server_name, b"keep-alive")
         self.closing_heads = StatusHeads(server_name, b"close")

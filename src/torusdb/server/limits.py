@@ -12,8 +12,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Request line and headers; SDKs send about 1 KB, session tokens can add 4 KB."""
     body_bytes_max: int = 16 * 1024 * 1024
     """The service refuses larger bodies with status 413."""
-    unfinished_bytes_max: int = 1024 * 1024 * 1024
-    """Bodies that are still being received, of all connections together: 10,000 clients could fill 160 GB."""
+    held_body_bytes_max: int = 1024 * 1024 * 1024
+    """Bodies of all connections together, from their first byte until the request is answered: 10,000 clients could
+    fill 160 GB with bodies that are still coming in, and more with those that wait behind one another."""
     connections_max: int = 10_000
     pipelined_max: int = 32
     """Requests of one connection that are worked on at a time."""
