@@ -6,6 +6,10 @@ from typing import Any
 import pytest
 
 from tests.expressions.one_item import OneItem, those_in
+from torusdb.errors import ValidationException
+from torusdb.expressions import Placeholders, updates
+from torusdb.model.attributes import AttributeValue
+from torusdb.model.values import value_size
 
 INVALID_PATH = "The document path provided in the update expression is invalid for update"
 MISSING = "The provided expression refers to an attribute that does not exist in the item"
@@ -290,3 +294,19 @@ def test_sets_come_back_in_order(one_item: OneItem) -> None:
     one_item.put({"ns": {10, 9}})
     one_item.update("ADD ns :v", {":v": {1, 100, Decimal("9.5")}})
     assert one_item.call("GetItem")["Item"]["ns"] == {"NS": ["1", "9", "9.5", "10", "100"]}
+
+
+def test_an_update_that_outgrows_every_item_is_not_built_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One value may be written a hundred times: what it makes is measured as it grows."""
+    measured = []
+
+    def counting(value: AttributeValue) -> int:
+        measured.append(value)
+        return value_size(value)
+
+    monkeypatch.setattr(updates, "value_size", counting)
+    placeholders = Placeholders(None, {":v": {"L": [{"N": "1"}] * 50_000}})  # 150 KB, and a list's overhead
+    change = updates.update("SET " + ", ".join(f"a{n} = list_append(:v, :v)" for n in range(100)), placeholders)
+    with pytest.raises(ValidationException, match=updates.UPDATED_TOO_LARGE):
+        change.apply({})
+    assert len(measured) == 2

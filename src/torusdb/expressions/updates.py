@@ -37,7 +37,7 @@ from torusdb.expressions.tree import (
 )
 from torusdb.model import numbers
 from torusdb.model.attributes import AttributeValue, Item
-from torusdb.model.values import normalise_value
+from torusdb.model.values import ITEM_BYTES_MAX, normalise_value, value_size
 
 Values: TypeAlias = Mapping[str, AttributeValue]
 Evaluate: TypeAlias = Callable[[Item, Values], AttributeValue]
@@ -70,6 +70,9 @@ _TYPE_WORDS: Final[Mapping[str, str]] = {
 }
 _ARITHMETIC: Final[Mapping[str, Callable[[str, str], str]]] = {"+": numbers.add, "-": numbers.subtract}
 
+_CONTAINERS: Final = frozenset(["L", "M", "SS", "NS", "BS"])
+
+UPDATED_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 INVALID_PATH = "The document path provided in the update expression is invalid for update"
 MISSING_ATTRIBUTE = "The provided expression refers to an attribute that does not exist in the item"
 WRONG_DATA_TYPE = "An operand in the update expression has an incorrect data type"
@@ -122,8 +125,15 @@ class Update:
         Where there is no item yet, `item` is its key."""
         values = self._values
         outcomes: list[Outcome] = [None] * len(self._plan.works)
+        written_bytes = 0
         for index in self._plan.order:
-            outcomes[index] = self._plan.works[index](item, values)
+            outcomes[index] = outcome = self._plan.works[index](item, values)
+            if outcome is not None and next(iter(outcome)) in _CONTAINERS:
+                # All outcomes stand in the new item. One value of 16 MB, used or appended to itself a hundred times,
+                # would take a minute to build and to measure.
+                written_bytes += value_size(outcome)
+                if written_bytes > ITEM_BYTES_MAX:
+                    raise ValidationException(UPDATED_TOO_LARGE)
         return _rewrite_members(item, self._plan.writes, outcomes)
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from torusdb.errors import ConditionalCheckFailedException, ValidationException
 from torusdb.expressions import Condition, require_scalar_keys
+from torusdb.expressions.updates import UPDATED_TOO_LARGE
 from torusdb.model.attributes import Item
 from torusdb.model.records import record_item_json, record_size, unpack
 from torusdb.model.schema import Table
@@ -153,7 +154,7 @@ def _updated(table: Table, update_: ItemChange, old: Item | None, key: Item, ove
         check_updated_index_keys(table, old or key, new)
     # The key is left out where the update's overhead is counted in, but counts for the item itself (measured).
     if max(size, size - item_size(key) + overhead_bytes) > ITEM_BYTES_MAX:
-        raise ValidationException("Item size to update has exceeded the maximum allowed size")
+        raise ValidationException(UPDATED_TOO_LARGE)
     return After(new, size)
 
 
