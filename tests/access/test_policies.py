@@ -316,6 +316,11 @@ def test_no_full_scans() -> None:
         ("[a]", "[a]", True),
         ("a.c", "abc", False),
         ("?", "", False),
+        ("a*b*?c", "aXbbYc", True),
+        ("a*b*?c", "aXbc", False),
+        ("**a*", "ba", True),
+        ("*ab*b", "aab", False),
+        pytest.param("*a" * 20 + "*b", "a" * 2048, False, id="a key that would be looked at for hours"),
     ],
 )
 def test_variables_and_wildcards(wanted: str, value: str, matches: bool) -> None:
