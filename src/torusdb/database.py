@@ -19,6 +19,7 @@ from torusdb.api.decode import decode, from_python
 from torusdb.api.requests import Request
 from torusdb.errors import RequestFault, ServiceError, UnknownOperationException
 from torusdb.jobs.runner import JobRunner
+from torusdb.jobs.streams import STREAM_JOBS
 from torusdb.jobs.tables import TABLE_JOBS
 from torusdb.operations.catalog import Catalog, Namespace, load_catalogs
 from torusdb.operations.context import Context, Settings
@@ -37,6 +38,9 @@ DEFAULT_REGION = "us-east-1"
 ACCOUNT_DIGITS = 12
 
 MEMORY = ":memory:"
+
+JOBS = (*TABLE_JOBS, *STREAM_JOBS)
+"""What runs behind requests, in every namespace."""
 
 RANGES_PER_SLICE = 4
 """Chunks a long read takes before a server serves others."""
@@ -74,7 +78,7 @@ class Database:
         self._now = now
         self._closed = False
         self._contexts: dict[Namespace, Context] = {}
-        self._jobs = JobRunner(engine, lambda: list(self._contexts.values()), now, TABLE_JOBS)
+        self._jobs = JobRunner(engine, lambda: list(self._contexts.values()), now, JOBS)
         self._load_catalogs()
         self._home = self._context(DEFAULT_ACCOUNT, region)
         engine.on_rollback = self._reload
@@ -110,11 +114,12 @@ class Database:
             raise _told(operation, fault) from None
         return decode_answer(body)
 
-    def client(self, **options: Any) -> BaseClient:
-        """A boto3 client on this database, with no socket. Options are those of `boto3.client`."""
+    def client(self, service_name: str = "dynamodb", **options: Any) -> BaseClient:
+        """A boto3 client on this database, with no socket, for "dynamodb" or "dynamodbstreams". Options are those of
+        `boto3.client`."""
         from torusdb.client.boto import client
 
-        return client(self, **options)
+        return client(self, service_name, **options)
 
     def resource(self, **options: Any) -> Any:
         """A boto3 resource on this database, with no socket. Options are those of `boto3.resource`."""

@@ -96,6 +96,10 @@ class DuplicateItemException(ServiceError):
     pass
 
 
+class ExpiredIteratorException(ServiceError):
+    pass
+
+
 class ItemCollectionSizeLimitExceededException(ServiceError):
     pass
 
@@ -113,4 +117,8 @@ class ResourceInUseException(ServiceError):
 
 
 class ResourceNotFoundException(ServiceError):
+    pass
+
+
+class TrimmedDataAccessException(ServiceError):
     pass

@@ -10,9 +10,9 @@ import pytest
 
 from torusdb.api.answers import decode_answer
 from torusdb.api.decode import from_python
+from torusdb.database import JOBS
 from torusdb.errors import ServiceError
 from torusdb.jobs.runner import Job
-from torusdb.jobs.tables import TABLE_JOBS
 from torusdb.model.attributes import Item
 from torusdb.model.records import unpack
 from torusdb.model.schema import Index, Table
@@ -80,7 +80,7 @@ class ByHand:
         """Has the jobs do everything that is due now."""
         for _ in range(ROUNDS_MAX):
             before = self.stored()
-            for job in TABLE_JOBS:
+            for job in JOBS:
                 JobRun(self, job).finish()
             if self.stored() == before:
                 return

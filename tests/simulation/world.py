@@ -21,8 +21,8 @@ from tests.storage.consistency import check_nothing_else, check_table, items_of
 from tests.storage.model_engine import ModelEngine, State
 from torusdb.api.answers import decode_answer
 from torusdb.api.decode import from_python
+from torusdb.database import JOBS
 from torusdb.jobs.runner import Job, Running
-from torusdb.jobs.tables import TABLE_JOBS
 from torusdb.operations.catalog import Catalog, Namespace, load_catalogs
 from torusdb.operations.context import Context, Settings
 from torusdb.operations.registry import OPERATIONS
@@ -114,7 +114,7 @@ class World:
             self._wake_jobs,
             self._settings,
         )
-        self._jobs = [JobRun(job) for job in TABLE_JOBS]
+        self._jobs = [JobRun(job) for job in JOBS]
 
     def _wake_jobs(self) -> None:
         for job in self._jobs:

@@ -10,6 +10,10 @@ leads it as well: entries with the same index key come in no order of the table'
 the hash leads, a Scan walks in hash order as the service's does, a Scan segment is a slice of the hash space,
 and what one partition key holds lies together in the order of its sort keys.
 
+The records of a stream's shard are a log (see `storage.commands.Commit`), whose prefix is
+
+    05 | table (4) | number of the stream among its table's (2) | number of the shard in the stream (8)
+
 Each part of a key is encoded so that byte order is the order of the values, and so that no encoding is the
 beginning of another. Hence parts can be strung together without lengths, and everything that starts with
 given parts is one range: from the encoded parts to `after_prefix` of them.
@@ -37,6 +41,8 @@ CATALOG_SPACE: Final = b"\x01"
 ITEM_SPACE: Final = b"\x02"
 JOB_SPACE: Final = b"\x03"
 TALLY_SPACE: Final = b"\x04"
+STREAM_SPACE: Final = b"\x05"
+STREAM_CATALOG_SPACE: Final = b"\x06"
 
 HASH_BYTES: Final = 8
 PARTITION_PREFIX_BYTES: Final = 7
@@ -51,6 +57,8 @@ _END = b"\x00\x00"
 _INDEX = Struct(">IH")
 _TABLE = Struct(">I")
 _JOB = Struct(">Q")
+_SHARD = Struct(">IHQ")
+_HASH_AT: Final = PARTITION_PREFIX_BYTES
 
 # The service hashes a partition key with MD5 behind this word (found out from the order of its Scans).
 _SEED = hashlib.md5(b"Outliers", usedforsecurity=False)
@@ -265,3 +273,22 @@ def tally_bounds(table_id: int, index_id: int | None) -> tuple[bytes, bytes]:
 
 def job_key(job_id: int) -> bytes:
     return JOB_SPACE + _JOB.pack(job_id)
+
+
+def hash_of(item_key: bytes) -> bytes:
+    """The place on the ring of the item or entry that is stored under a key."""
+    return item_key[_HASH_AT:PLACE_BYTES]
+
+
+def stream_catalog_key(account: str, region: str, table_name: str, label: str) -> bytes:
+    names = (account, region, table_name, label)
+    return STREAM_CATALOG_SPACE + b"".join(map(_encode_string, names))
+
+
+def shard_log(table_id: int, stream_number: int, shard_number: int) -> bytes:
+    """The prefix of a shard's log. All of a shard shares a place."""
+    return STREAM_SPACE + _SHARD.pack(table_id, stream_number, shard_number)
+
+
+def log_record_key(log: bytes, number: int) -> bytes:
+    return log + _JOB.pack(number)

@@ -6,6 +6,7 @@ of it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -59,6 +60,13 @@ class Index(msgspec.Struct, frozen=True, dict=True):
         return frozenset(key.name for key in self.keys)
 
 
+class ShardLog(msgspec.Struct, frozen=True):
+    """Where a stream's records go for partition keys whose hash is `start` or above, up to the next one's."""
+
+    start: bytes
+    log: bytes
+
+
 class Table(msgspec.Struct, frozen=True, dict=True):
     """A table. `table_id` is never used again within a database."""
 
@@ -90,6 +98,10 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     table_class_changed: float | None = None
     stream: dict[str, Any] | None = None
     stream_label: str | None = None
+    """Of the latest stream, which may be disabled."""
+    streams_made: int = 0
+    shard_logs: list[ShardLog] = []
+    """Of the open shards, in the order of their hashes; none where no stream is enabled. Kept with the `Stream`."""
     sse: dict[str, Any] | None = None
     tags: dict[str, str] = {}
     resource_policy: str | None = None
@@ -128,6 +140,23 @@ class Table(msgspec.Struct, frozen=True, dict=True):
         """`table.key_of(item)`: the storage key of an item whose key attributes have been checked. A
         property, so that all that is the same for each item is worked out once."""
         return storage_keys.item_keyer(self.base_partition, self.hash_key, self.range_key)
+
+    def shard_log_of(self, key: bytes) -> bytes:
+        """Where the stream's record of a change to the item at `key` goes."""
+        starts = self._shard_starts
+        at = bisect_right(starts, storage_keys.hash_of(key)) - 1 if len(starts) > 1 else 0
+        return self.shard_logs[at].log
+
+    @cached_property
+    def stream_view(self) -> str:
+        """Of the stream that is enabled."""
+        assert self.stream is not None
+        view: str = self.stream["StreamViewType"]
+        return view
+
+    @cached_property
+    def _shard_starts(self) -> list[bytes]:
+        return [shard.start for shard in self.shard_logs]
 
     def key_item(self, item: Item) -> Item:
         """The item's primary key."""

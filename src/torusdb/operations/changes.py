@@ -1,7 +1,7 @@
-"""What a write changes in the store: the item, its index entries and the counters, as one `Commit`.
+"""What a write changes in the store: the item, its index entries, the counters and the stream, as one `Commit`.
 
-Every write of an item goes through `change`, so that items and indexes cannot drift apart. It is a pure function of
-the record before and the item after.
+Every write of an item goes through `change`, so that items, indexes and streams cannot drift apart. It is a pure
+function of the record before and the item after.
 
 An index is charged by the change to what it stores (measured on the service): nothing if its view of the item
 stays as it was; one write for an entry that appears, disappears or changes in place, on the larger of the two; two for
@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import msgspec
 
-from torusdb.model.attributes import Item, encode_item
-from torusdb.model.records import pack, record_size, unpack
+from torusdb.model.attributes import Item, decode_item, encode_item
+from torusdb.model.records import pack, record_item_json, record_size, unpack
 from torusdb.model.schema import Index, Table
+from torusdb.model.stream_records import BY_SERVICE, INSERT, MODIFY, REMOVE, pack_stream_record
+from torusdb.model.streams import NEW_VIEWS, OLD_VIEWS
 from torusdb.model.values import item_size
 from torusdb.operations.capacity import write_units
 from torusdb.storage.commands import Commit
@@ -32,12 +34,14 @@ class Change(msgspec.Struct, gc=False):
     collection: bytes | None = None
     """The counter of the item collection, on a table with local indexes."""
     collection_growth: int = 0
+    appends: list[tuple[bytes, bytes]] = []
+    """The record of the table's stream, if it has one and something has changed."""
     unsure: list[tuple[bytes, bytes, int]] = []
     """The counter, key and size of entries that the change takes for counted, though their index is being filled: see
     `writes.count_unfilled`."""
 
     def commit(self) -> Commit:
-        return Commit(self.puts, self.deletes, self.tallies)
+        return Commit(self.puts, self.deletes, self.tallies, self.appends)
 
 
 class Entry(msgspec.Struct, gc=False):
@@ -61,17 +65,25 @@ def index_entry(table: Table, index: Index, item: Item) -> Entry | None:
 
 
 def change(
-    table: Table, key: bytes, old_record: bytes | None, new: Item | None, new_size: int, stamp_ms: int
+    table: Table,
+    key: bytes,
+    old_record: bytes | None,
+    new: Item | None,
+    new_size: int,
+    stamp_ms: int,
+    by_service: bool = False,
 ) -> Change | None:
     """What it takes to bring the item at `key` from `old_record` to `new` (None deletes it; `new_size` is its size).
-    None where there was nothing and there is to be nothing."""
+    None where there was nothing and there is to be nothing. `by_service`: it is time to live that deletes the item."""
     if new is None and old_record is None:
         return None
     old_size = None if old_record is None else record_size(old_record)
+    new_json = b""
     if new is None:
         result = Change([], [key], [], old_size, None, {})
     else:
-        result = Change([(key, pack(encode_item(new), new_size, stamp_ms))], [], [], old_size, new_size, {})
+        new_json = encode_item(new)
+        result = Change([(key, pack(new_json, new_size, stamp_ms))], [], [], old_size, new_size, {})
     result.tallies.append(
         (
             table.tally_key(None),
@@ -81,7 +93,43 @@ def change(
     )
     if table.indexes:
         _change_indexes(table, result, None if old_record is None else unpack(old_record), new, stamp_ms)
+    if table.shard_logs:
+        record = _stream_record(table, old_record, new, new_json, new_size, stamp_ms, by_service)
+        if record is not None:
+            result.appends = [(table.shard_log_of(key), record)]
     return result
+
+
+def _stream_record(
+    table: Table,
+    old_record: bytes | None,
+    new: Item | None,
+    new_json: bytes,
+    new_size: int,
+    stamp_ms: int,
+    by_service: bool,
+) -> bytes | None:
+    """None for a write that changes nothing (developer guide, "Change data capture for DynamoDB Streams"). Images are
+    the JSON that is stored."""
+    old_json = b"" if old_record is None else record_item_json(old_record)
+    if old_record is not None and new is not None:
+        # Equal items are equally long; their attributes may come in another order.
+        if old_json == new_json or (len(old_json) == len(new_json) and decode_item(old_json) == new):
+            return None
+        event = MODIFY
+    else:
+        event = REMOVE if new is None else INSERT
+    key_item = table.key_item(decode_item(old_json) if new is None else new)
+    view = table.stream_view
+    members = b'"Keys":' + encode_item(key_item)
+    size = item_size(key_item)
+    if new is not None and view in NEW_VIEWS:
+        members += b',"NewImage":' + new_json
+        size += new_size
+    if old_record is not None and view in OLD_VIEWS:
+        members += b',"OldImage":' + old_json
+        size += record_size(old_record)
+    return pack_stream_record(event | BY_SERVICE if by_service else event, size, stamp_ms, members)
 
 
 def _change_indexes(table: Table, result: Change, old: Item | None, new: Item | None, stamp_ms: int) -> None:

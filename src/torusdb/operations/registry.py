@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from torusdb.operations import batch_write, get_item, partiql, partiql_batch, query, tables, update_table, writes
+from torusdb.operations import (
+    batch_write,
+    get_item,
+    partiql,
+    partiql_batch,
+    query,
+    streams,
+    tables,
+    update_table,
+    writes,
+)
 from torusdb.operations.context import Context
 from torusdb.storage.commands import Operation
 
@@ -20,9 +30,13 @@ OPERATIONS: dict[str, Begin] = {
     "DeleteTable": tables.delete_table,
     "DescribeEndpoints": tables.describe_endpoints,
     "DescribeLimits": tables.describe_limits,
+    "DescribeStream": streams.describe_stream,
     "DescribeTable": tables.describe_table,
     "ExecuteStatement": partiql.execute_statement,
     "GetItem": get_item.get_item,
+    "GetRecords": streams.get_records,
+    "GetShardIterator": streams.get_shard_iterator,
+    "ListStreams": streams.list_streams,
     "ListTables": tables.list_tables,
     "PutItem": writes.put_item,
     "Query": query.query,

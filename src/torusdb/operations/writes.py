@@ -142,6 +142,7 @@ def commit_all(changes: list[Change]) -> Generator[Command, Any, None]:
         [put for one in changes for put in one.puts],
         [key for one in changes for key in one.deletes],
         [tally for one in changes for tally in one.tallies],
+        [append for one in changes for append in one.appends],
     )
 
 
