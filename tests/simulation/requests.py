@@ -40,6 +40,7 @@ CREATE: dict[str, Any] = {
         }
     ],
     "BillingMode": "PAY_PER_REQUEST",
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
 }
 ADD_INDEX: dict[str, Any] = {
     "AttributeDefinitions": [
@@ -182,6 +183,7 @@ class WishMaker:
                 (self._query_or_scan, 12),
                 (self._add_or_drop_index, 6),
                 (self._drop_table, 2),
+                (self._switch_stream, 1),
             ],
         )
 
@@ -329,6 +331,10 @@ class WishMaker:
     def _add_or_drop_index(self, table: Table, reference: Reference) -> Wish:
         change = DROP_INDEX if "added" in table.index_by_name else ADD_INDEX
         return self._free("UpdateTable", {"TableName": table.name, **change})
+
+    def _switch_stream(self, table: Table, reference: Reference) -> Wish:
+        stream = CREATE["StreamSpecification"] if table.stream is None else {"StreamEnabled": False}
+        return self._free("UpdateTable", {"TableName": table.name, "StreamSpecification": stream})
 
     @staticmethod
     def _free(operation: str, params: dict[str, Any]) -> Wish:
