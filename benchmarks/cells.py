@@ -71,7 +71,7 @@ class Cell(ABC):
 
     def _renew_table(self, dataset: Dataset) -> None:
         if self.workload.is_fresh:
-            renew_table(self.running.client, dataset, self.workload.table_of(dataset))
+            renew_table(self.running.client, dataset, self.workload.table_of(dataset), self.workload.settings)
 
 
 class WrkCell(Cell):

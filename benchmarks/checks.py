@@ -8,7 +8,8 @@ from typing import Any
 
 from benchmarks.client import Client, WrongAnswerError
 from benchmarks.data import BATCH_WRITE_ITEMS, ITEMS_PER_PARTITION, SEED, Dataset, comparable
-from benchmarks.workloads import Target
+from benchmarks.load_data import renew_table
+from benchmarks.workloads import STREAM, STREAMED, Target
 
 SAMPLES = 10
 PAGE_BYTES = 1024 * 1024
@@ -163,6 +164,22 @@ def check_batch_write(client: Client, target: Target) -> None:
             _require_same(_read(client, data, _key(data, number)), data.item(number, version), "BatchWriteItem")
 
 
+def check_streamed(client: Client, target: Target) -> None:
+    """A new item is in its table's stream, whichever shard that is."""
+    data = target.dataset
+    table, item = f"{data.table}_{STREAMED}", data.item(_numbers(data, 1)[0])
+    renew_table(client, data, table, STREAM)
+    client.call("PutItem", {"TableName": table, "Item": item})
+    arn = client.call("DescribeTable", {"TableName": table})["Table"]["LatestStreamArn"]
+    images = []
+    for shard in client.call("DescribeStream", {"StreamArn": arn})["StreamDescription"]["Shards"]:
+        place = {"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        iterator = client.call("GetShardIterator", place)["ShardIterator"]
+        records = client.call("GetRecords", {"ShardIterator": iterator})["Records"]
+        images += [record["dynamodb"].get("NewImage") for record in records]
+    _require_same(images, [item], "GetRecords")
+
+
 def sum_of_balances(client: Client, dataset: Dataset) -> int:
     """What UpdateItem adds to: no update under load may be lost, and none done twice."""
     total = 0
@@ -184,4 +201,5 @@ CHECKS: dict[str, Check] = {
     "Scan 1 MB": check_scan,
     "BatchGetItem 100": check_batch_get,
     "BatchWriteItem 25": check_batch_write,
+    "PutItem streamed": check_streamed,
 }

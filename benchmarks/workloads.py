@@ -52,14 +52,18 @@ class Workload:
     """A Lua pattern that every right answer matches: as loose as JSON's white space needs."""
     items_in_answer: int = NEVER_COUNTED
     unit: str = "requests/s"
+    fresh: str = ""
+    """What the table of new items is called behind the dataset's; "" for a workload that writes none."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """What that table has more than others."""
 
     @property
     def is_fresh(self) -> bool:
-        return self.name == "PutItem new"
+        return bool(self.fresh)
 
     def table_of(self, dataset: Dataset) -> str:
         """New items go to a table of their own, made afresh for every run: they disturb nothing else."""
-        return f"{dataset.table}_new" if self.is_fresh else dataset.table
+        return f"{dataset.table}_{self.fresh}" if self.fresh else dataset.table
 
     def bodies(self, target: Target) -> list[Body]:
         chosen = random.Random(SEED)
@@ -85,8 +89,16 @@ def _get_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]
 
 
 def _put_new_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    return _new_items(target, chosen, count, NEW)
+
+
+def _put_streamed_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    return _new_items(target, chosen, count, STREAMED)
+
+
+def _new_items(target: Target, chosen: random.Random, count: int, suffix: str) -> list[Body]:
     data = target.dataset
-    table = f"{data.table}_new".encode()
+    table = f"{data.table}_{suffix}".encode()
     items = [data.keyed_item_json(FRESH_KEY, b"order#001", chosen.randrange(data.items)) for _ in range(count)]
     return [Body(b'{"TableName":"%b","Item":%b}' % (table, item)) for item in items]
 
@@ -142,14 +154,19 @@ def _batch_write_bodies(target: Target, chosen: random.Random, count: int) -> li
     return [Body(data.batch_write_body(numbers, version=3)) for numbers in picks]
 
 
+NEW, STREAMED = "new", "streamed"
+STREAM: dict[str, Any] = {
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+}
 _OBJECT = r"^%s*{"
 WORKLOADS = [
     Workload("GetItem", "GetItem", False, _get_bodies, r'"Item"%s*:', 1),
-    Workload("PutItem new", "PutItem", True, _put_new_bodies, _OBJECT),
+    Workload("PutItem new", "PutItem", True, _put_new_bodies, _OBJECT, fresh=NEW),
     Workload("PutItem overwrite", "PutItem", True, _put_bodies, _OBJECT),
     Workload("UpdateItem if", "UpdateItem", True, _update_bodies, _OBJECT),
     Workload("Query 50", "Query", False, _query_bodies, r'"Count"%s*:%s*50%s*[,}]', ITEMS_PER_PARTITION),
     Workload("Scan 1 MB", "Scan", False, _scan_bodies, r'"LastEvaluatedKey"%s*:', unit="MB/s"),
     Workload("BatchGetItem 100", "BatchGetItem", False, _batch_get_bodies, r'"UnprocessedKeys"%s*:%s*{%s*}', 100),
     Workload("BatchWriteItem 25", "BatchWriteItem", True, _batch_write_bodies, r'"UnprocessedItems"%s*:%s*{%s*}'),
+    Workload("PutItem streamed", "PutItem", True, _put_streamed_bodies, _OBJECT, fresh=STREAMED, settings=STREAM),
 ]

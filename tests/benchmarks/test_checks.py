@@ -125,6 +125,13 @@ def test_a_condition_that_is_not_looked_at_is_seen(loaded: Database, target: Tar
     assert sum_of_balances(InProcessClient(loaded), target.dataset) == before
 
 
+def test_a_record_that_lacks_an_attribute_is_seen(loaded: Database, target: Target) -> None:
+    def drop(answer: dict[str, Any]) -> None:
+        del answer["Records"][0]["dynamodb"]["NewImage"]["balance"]
+
+    check_spoilt(loaded, target, "PutItem streamed", in_answers_to("GetRecords", drop))
+
+
 def test_a_query_out_of_order_is_seen(loaded: Database, target: Target) -> None:
     spoil = in_answers_to("Query", lambda answer: answer["Items"].reverse())
     check_spoilt(loaded, target, "Query 50", spoil)

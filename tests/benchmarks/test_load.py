@@ -78,10 +78,11 @@ def test_the_request_file_has_three_lines_of_head_and_one_for_each_request(workl
 
 
 def test_new_items_go_to_a_table_of_their_own_under_keys_that_are_filled_in() -> None:
-    fresh = next(workload for workload in WORKLOADS if workload.is_fresh)
-    request = msgspec.json.decode(fresh.bodies(Target(DATASET))[0].json)
-    assert request["TableName"] == fresh.table_of(DATASET) == "small_new"
-    assert request["Item"]["pk"] == {"S": FRESH_KEY.decode()}
+    fresh = [workload for workload in WORKLOADS if workload.is_fresh]
+    requests = [msgspec.json.decode(workload.bodies(Target(DATASET))[0].json) for workload in fresh]
+    assert [workload.table_of(DATASET) for workload in fresh] == ["small_new", "small_streamed"]
+    assert [request["TableName"] for request in requests] == ["small_new", "small_streamed"]
+    assert all(request["Item"]["pk"] == {"S": FRESH_KEY.decode()} for request in requests)
 
 
 def test_a_full_partition_is_queried_and_a_full_batch_written() -> None:

@@ -148,11 +148,15 @@ class Table(msgspec.Struct, frozen=True, dict=True):
         return self.shard_logs[at].log
 
     @cached_property
-    def stream_view(self) -> str:
-        """Of the stream that is enabled."""
+    def stream_images(self) -> tuple[bool, bool]:
+        """Whether the stream that is enabled shows items as they are after a change, and as they were before."""
         assert self.stream is not None
-        view: str = self.stream["StreamViewType"]
-        return view
+        view = self.stream["StreamViewType"]
+        return view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES"), view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES")
+
+    @cached_property
+    def key_order(self) -> tuple[str, ...]:
+        return tuple(key.name for key in self.keys)
 
     @cached_property
     def _shard_starts(self) -> list[bytes]:

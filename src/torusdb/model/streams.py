@@ -28,10 +28,6 @@ from torusdb.model.schema import ShardLog, Table
 
 ViewType: TypeAlias = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
 
-NEW_VIEWS: Final = frozenset(["NEW_IMAGE", "NEW_AND_OLD_IMAGES"])
-OLD_VIEWS: Final = frozenset(["OLD_IMAGE", "NEW_AND_OLD_IMAGES"])
-"""The views that show an item as it is after its change, and as it was before."""
-
 RETENTION_SECONDS: Final = 24 * 3600
 """How long a record can be read, and a stream that is disabled (developer guide, "Data retention limit")."""
 

@@ -276,11 +276,17 @@ class EmbeddedEngine:
             tallies[key] = (had_items + items, had_size + size)
         return tallies
 
-    def _numbered(self, appends: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    def _numbered(self, appends: list[tuple[bytes, bytes]]) -> dict[bytes, bytes | None]:
         """The records under the keys they get, and the last number of each log."""
-        writes: dict[bytes, bytes] = {}
+        writes: dict[bytes, bytes | None] = {}
+        staged, flying = self._open.writes, self._flying.writes
         for prefix, record in appends:
-            last = writes[prefix] if prefix in writes else self.get_guarded([prefix])[0][0]
+            for group in (writes, staged, flying):
+                if prefix in group:
+                    last = group[prefix]
+                    break
+            else:
+                last = self._durable(prefix)
             number = (int.from_bytes(last or b"", "big") + 1).to_bytes(NUMBER_BYTES, "big")
             writes[prefix] = number
             writes[prefix + number] = record
