@@ -137,6 +137,16 @@ def test_more_throughput_splits_the_widest_slices(hand: ByHand) -> None:
     assert replay(read_stream(hand.call, arn), ["pk"]) == items(hand)
 
 
+def test_shards_of_one_moment_are_in_the_order_in_which_they_follow_one_another(hand: ByHand) -> None:
+    arn = create(hand, 1, 1)
+    for write in (1500, 2500, 3500, 4500, 5500):
+        scale(hand, 1, write)
+    check_lineage(stream_of(hand, arn))
+    assert stream_of(hand, arn).shards[-1].opened_ms > NOON * 1000
+    shards = shards_of(hand.call, arn, limit=1)
+    assert list(parents_first(shards)) == shards
+
+
 def stream_records(hand: ByHand, arn: str) -> dict[str, list[Any]]:
     return {
         shard["ShardId"]: read_shard(hand.call, arn, shard["ShardId"])
