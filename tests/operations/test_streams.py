@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.jobs.by_hand import NOON, ByHand
 from tests.operations.conftest import table_request
 from tests.operations.reading_streams import iterator_at, read_from, read_shard, read_stream, shards_of
 from tests.operations.shorthand import N, S
 from torusdb import errors
+from torusdb.storage import driver
+from torusdb.storage.commands import Command, Commit
 
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 OFF = {"StreamEnabled": False}
@@ -420,3 +424,24 @@ def test_what_is_a_day_old_is_gone(hand: ByHand) -> None:
 def test_errors_have_the_namespace_of_the_service() -> None:
     for error in (errors.TrimmedDataAccessException, errors.ExpiredIteratorException):
         assert error("x").body()["__type"] == f"com.amazonaws.dynamodb.v20120810#{error.__name__}"
+
+
+@pytest.mark.parametrize("operation", ["UpdateTable", "DeleteTable"])
+def test_a_stream_that_was_stored_as_a_setting_only_can_be_ended(hand: ByHand, operation: str) -> None:
+    """By a TorusDB from before there were streams."""
+    hand.call("CreateTable", **table_request("pk:S", "Things", {}, {}, {}))
+    table = replace(hand.table("Things"), stream=STREAM, stream_label="2026-01-31T12:34:56.789")
+    driver.complete(hand.engine, store(Commit([hand.ctx.catalog.record(table)])))
+    hand.reopen()
+    hand.run_jobs()
+    put(hand, "a")
+    hand.call(operation, TableName="Things", **({"StreamSpecification": OFF} if operation == "UpdateTable" else {}))
+    hand.run_jobs()
+    if operation == "UpdateTable":
+        arn = switch(hand, STREAM)["LatestStreamArn"]
+        put(hand, "b")
+        assert keys_of(read_stream(hand.call, arn)) == ["b"]
+
+
+def store(commit: Commit) -> Generator[Command, Any, None]:
+    yield commit

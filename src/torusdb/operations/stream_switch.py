@@ -42,7 +42,9 @@ def switch_stream(
     if table.stream is None and had:
         assert before is not None
         found = ctx.catalog.enabled_stream(before)
-        assert found is not None
+        if found is None:
+            # Enabled when a stream was a setting only: there are no records.
+            return table, None
         counts = yield from _counts(found, found.open_shards)
         return replace(table, shard_logs=[]), disable(found, counts, ctx.now())
     return table, None
