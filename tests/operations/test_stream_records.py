@@ -208,3 +208,16 @@ def test_boto3_reads_a_stream_without_a_socket(hand: ByHand) -> None:
             streams.describe_stream(StreamArn=listed["StreamArn"] + "0")
         with pytest.raises(ValueError, match="dynamodbstreams"):
             db.client("s3")
+
+
+def test_an_update_of_a_set_that_changes_nothing_leaves_no_record(hand: ByHand) -> None:
+    arn = create(hand)
+    put(hand, pk=S("a"), ns={"NS": ["10", "9", "-1"]}, ss={"SS": ["b", "a"]}, bs={"BS": [b"\xff", b"\x00"]})
+    update(hand, "a", "ADD ns :n, ss :s", n={"NS": ["9", "-1.0"]}, s={"SS": ["b"]})
+    update(hand, "a", "SET ns = :n, bs = :b", n={"NS": ["-1", "9", "10"]}, b={"BS": [b"\x00", b"\xff"]})
+    update(hand, "a", "DELETE ns :n", n={"NS": ["7"]})
+    assert len(read_stream(hand.call, arn)) == 1
+    update(hand, "a", "ADD ns :n", n={"NS": ["7"]})
+    update(hand, "a", "DELETE ns :n", n={"NS": ["7"]})
+    update(hand, "a", "ADD ns :n", n={"NS": ["7"]})
+    assert len(read_stream(hand.call, arn)) == 4

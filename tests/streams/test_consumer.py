@@ -327,6 +327,9 @@ def test_clocks_are_never_compared(stage: Stage) -> None:
         stage.sleep(1)
     assert first.shards == stage.leases.keys()
     assert second.shards == set()
+    first.close()
+    second.step()
+    assert second.shards == stage.leases.keys()
 
 
 def test_a_worker_without_work_takes_over_the_children_of_another(stage: Stage) -> None:

@@ -13,6 +13,7 @@ their order, and a shard only when its parent is at its end; so those of an item
 from __future__ import annotations
 
 import logging
+import math
 import os
 import socket
 import threading
@@ -102,7 +103,7 @@ class Consumer:
         self._reader = StreamReader(streams, stream_arn, self._sleep)
         self._watch = Watch(lease_seconds)
         self._held: dict[str, _Held] = {}
-        self._look_at = 0.0
+        self._look_at = -math.inf
         self._is_prepared = False
 
     def run(self) -> None:
@@ -122,6 +123,7 @@ class Consumer:
     def close(self) -> None:
         """Lets go of the leases, so that others need not wait for them."""
         held, self._held = list(self._held.values()), {}
+        self._look_at = -math.inf
         for one in held:
             try:
                 self._leases.hand_over(one.lease, None)
