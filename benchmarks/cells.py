@@ -71,7 +71,9 @@ class Cell(ABC):
 
     def _renew_table(self, dataset: Dataset) -> None:
         if self.workload.is_fresh:
-            renew_table(self.running.client, dataset, self.workload.table_of(dataset), self.workload.expires_by)
+            workload = self.workload
+            table = workload.table_of(dataset)
+            renew_table(self.running.client, dataset, table, workload.settings, workload.expires_by)
 
 
 class WrkCell(Cell):

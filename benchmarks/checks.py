@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.client import Client, WrongAnswerError
 from benchmarks.data import BATCH_WRITE_ITEMS, ITEMS_PER_PARTITION, SEED, TRANSACTION_ITEMS, Dataset, comparable
 from benchmarks.load_data import renew_table
-from benchmarks.workloads import EXPIRES_BY, EXPIRING, FAR_SECOND, Target
+from benchmarks.workloads import EXPIRES_BY, EXPIRING, FAR_SECOND, STREAM, STREAMED, Target
 
 SAMPLES = 10
 PAGE_BYTES = 1024 * 1024
@@ -243,13 +243,29 @@ def check_expiring(client: Client, target: Target) -> None:
     data = target.dataset
     table, item = f"{data.table}_{EXPIRING}", data.item(_numbers(data, 1)[0])
     item[EXPIRES_BY] = {"N": str(FAR_SECOND)}
-    renew_table(client, data, table, EXPIRES_BY)
+    renew_table(client, data, table, expires_by=EXPIRES_BY)
     client.call("PutItem", {"TableName": table, "Item": item})
     description = client.call("DescribeTimeToLive", {"TableName": table})["TimeToLiveDescription"]
     enabled = {"TimeToLiveStatus": "ENABLED", "AttributeName": EXPIRES_BY}
     _require(description == enabled, f"DescribeTimeToLive: {description}")
     key = {"TableName": table, "Key": {name: item[name] for name in ("pk", "sk")}, "ConsistentRead": True}
     _require_same(client.call("GetItem", key).get("Item"), item, "GetItem")
+
+
+def check_streamed(client: Client, target: Target) -> None:
+    """A new item is in its table's stream, whichever shard that is."""
+    data = target.dataset
+    table, item = f"{data.table}_{STREAMED}", data.item(_numbers(data, 1)[0])
+    renew_table(client, data, table, STREAM)
+    client.call("PutItem", {"TableName": table, "Item": item})
+    arn = client.call("DescribeTable", {"TableName": table})["Table"]["LatestStreamArn"]
+    images = []
+    for shard in client.call("DescribeStream", {"StreamArn": arn})["StreamDescription"]["Shards"]:
+        place = {"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        iterator = client.call("GetShardIterator", place)["ShardIterator"]
+        records = client.call("GetRecords", {"ShardIterator": iterator})["Records"]
+        images += [record["dynamodb"].get("NewImage") for record in records]
+    _require_same(images, [item], "GetRecords")
 
 
 def sum_of_balances(client: Client, dataset: Dataset) -> int:
@@ -278,4 +294,5 @@ CHECKS: dict[str, Check] = {
     "TransactWriteItems 25": check_transact_put,
     "TransactGetItems 25": check_transact_get,
     "PutItem expiring": check_expiring,
+    "PutItem streamed": check_streamed,
 }

@@ -10,6 +10,10 @@ import msgspec
 
 ANSWER_TIMEOUT_S = 60.0
 
+STREAMS = "DynamoDBStreams"
+STREAMS_OPERATIONS = frozenset(["DescribeStream", "GetShardIterator", "GetRecords"])
+"""A service of its own on the same port."""
+
 
 class WrongAnswerError(Exception):
     """A server answered, but not what it must."""
@@ -24,7 +28,7 @@ def request_headers(operation: str) -> dict[str, str]:
     now = datetime.now(UTC)
     return {
         "Content-Type": "application/x-amz-json-1.0",
-        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "X-Amz-Target": f"{STREAMS if operation in STREAMS_OPERATIONS else 'DynamoDB'}_20120810.{operation}",
         "X-Amz-Date": now.strftime("%Y%m%dT%H%M%SZ"),
         "Authorization": (
             f"AWS4-HMAC-SHA256 Credential=AKIDBENCHMARKS/{now:%Y%m%d}/us-east-1/dynamodb/aws4_request, "

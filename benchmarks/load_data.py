@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -16,9 +18,11 @@ TABLE_WAIT_S = 30.0
 TABLE_POLL_S = 0.01
 
 
-def create_table(client: Client, dataset: Dataset, table: str | None = None) -> None:
+def create_table(
+    client: Client, dataset: Dataset, table: str | None = None, settings: Mapping[str, Any] | None = None
+) -> None:
     name = table or dataset.table
-    client.call("CreateTable", dataset.create_request(name))
+    client.call("CreateTable", {**dataset.create_request(name), **(settings or {})})
     deadline = time.perf_counter() + TABLE_WAIT_S
     while client.call("DescribeTable", {"TableName": name})["Table"]["TableStatus"] != "ACTIVE":
         if time.perf_counter() > deadline:
@@ -26,7 +30,9 @@ def create_table(client: Client, dataset: Dataset, table: str | None = None) -> 
         time.sleep(TABLE_POLL_S)
 
 
-def renew_table(client: Client, dataset: Dataset, table: str, expires_by: str = "") -> None:
+def renew_table(
+    client: Client, dataset: Dataset, table: str, settings: Mapping[str, Any] | None = None, expires_by: str = ""
+) -> None:
     """The table, empty: dropped first if it is there. Its items expire by an attribute, if one is named."""
     if table in client.call("ListTables", {})["TableNames"]:
         client.call("DeleteTable", {"TableName": table})
@@ -35,7 +41,7 @@ def renew_table(client: Client, dataset: Dataset, table: str, expires_by: str = 
             if time.perf_counter() > deadline:
                 raise WrongAnswerError(f"table {table} was not deleted")
             time.sleep(TABLE_POLL_S)
-    create_table(client, dataset, table)
+    create_table(client, dataset, table, settings)
     if expires_by:
         specification = {"Enabled": True, "AttributeName": expires_by}
         client.call("UpdateTimeToLive", {"TableName": table, "TimeToLiveSpecification": specification})

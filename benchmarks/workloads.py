@@ -56,6 +56,8 @@ class Workload:
     """What the table of new items is called behind the dataset's; "" for a workload that writes none."""
     expires_by: str = ""
     """The attribute by which the items of that table expire; "" for a table without time to live."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """What that table has more than others."""
 
     @property
     def is_fresh(self) -> bool:
@@ -100,6 +102,10 @@ def _put_expiring_bodies(target: Target, chosen: random.Random, count: int) -> l
         Body(body.json[:-2] + form % (EXPIRES_BY.encode(), second))
         for body, second in zip(bodies, seconds, strict=True)
     ]
+
+
+def _put_streamed_bodies(target: Target, chosen: random.Random, count: int) -> list[Body]:
+    return _new_items(target, chosen, count, STREAMED)
 
 
 def _new_items(target: Target, chosen: random.Random, count: int, suffix: str) -> list[Body]:
@@ -204,10 +210,13 @@ def _transact_get_bodies(target: Target, chosen: random.Random, count: int) -> l
     return bodies
 
 
-NEW, EXPIRING = "new", "expiring"
+NEW, EXPIRING, STREAMED = "new", "expiring", "streamed"
 EXPIRES_BY = "expires"
 FAR_SECOND = 4_102_444_800
 """2100: nothing expires under load."""
+STREAM: dict[str, Any] = {
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+}
 _OBJECT = r"^%s*{"
 WORKLOADS = [
     Workload("GetItem", "GetItem", False, _get_bodies, r'"Item"%s*:', 1),
@@ -223,4 +232,5 @@ WORKLOADS = [
     Workload("TransactWriteItems 25", "TransactWriteItems", True, _transact_put_bodies, _OBJECT),
     Workload("TransactGetItems 25", "TransactGetItems", False, _transact_get_bodies, r'"Responses"%s*:', 25),
     Workload("PutItem expiring", "PutItem", True, _put_expiring_bodies, _OBJECT, fresh=EXPIRING, expires_by=EXPIRES_BY),
+    Workload("PutItem streamed", "PutItem", True, _put_streamed_bodies, _OBJECT, fresh=STREAMED, settings=STREAM),
 ]

@@ -37,6 +37,7 @@ BUILT = [
     *["TagResource", "UntagResource", "ListTagsOfResource"],
     *["PutResourcePolicy", "GetResourcePolicy", "DeleteResourcePolicy"],
     *["UpdateTimeToLive", "DescribeTimeToLive"],
+    *["ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"],
 ]
 """Operations that get a request type. The others are known by name only, and are answered as unknown."""
 
@@ -51,7 +52,14 @@ JAVA_SCALARS = {
     "timestamp": "java.util.Date",
     "blob": "java.nio.ByteBuffer",
 }
-PYTHON_SCALARS = {"string": "str", "boolean": "bool", "integer": "int", "long": "int", "blob": "bytes"}
+PYTHON_SCALARS = {
+    "string": "str",
+    "boolean": "bool",
+    "integer": "int",
+    "long": "int",
+    "timestamp": "float",
+    "blob": "bytes",
+}
 INTEGER_LIMITS = {"integer": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 
 KINDS_OF_NAMES = {
@@ -282,9 +290,10 @@ def shapes_source(operations: dict[str, dict[str, str]], shapes: Shapes) -> str:
 def generate() -> dict[str, str]:
     """The generated files by name."""
     operations, shapes = read_models()
+    inputs = {name: shape for each in operations.values() for name, shape in each.items()}
     return {
         "shapes.json": shapes_source(operations, shapes),
-        "requests.py": formatted(requests_source(operations["DynamoDB_20120810"], shapes)),
+        "requests.py": formatted(requests_source(inputs, shapes)),
     }
 
 

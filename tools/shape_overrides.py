@@ -91,6 +91,10 @@ MEMBERS: dict[str, dict[str, Any]] = {
     "KeysAndAttributes.Keys": {
         "says_max": "Value at 'RequestItems.{key}.member.Keys' failed to satisfy constraint: {rule}"
     },
+    # The model tells these upper limits in its text only; the words are those of every other limit.
+    "StreamsListStreamsInput.Limit": {"max": 100},
+    "StreamsDescribeStreamInput.Limit": {"max": 100},
+    "StreamsGetRecordsInput.Limit": {"max": 1000},
     # An empty map is reported in words of its own and without the usual prefix (measured).
     "BatchGetItemInput.RequestItems": {
         "says_empty": "The requestItems parameter is required for BatchGetItem",

@@ -21,6 +21,7 @@ from torusdb.api.decode import decode, from_python
 from torusdb.api.requests import Request
 from torusdb.errors import RequestFault, ServiceError, UnknownOperationException
 from torusdb.jobs.runner import JobRunner
+from torusdb.jobs.streams import STREAM_JOBS
 from torusdb.jobs.tables import TABLE_JOBS
 from torusdb.jobs.tokens import clear_tokens
 from torusdb.jobs.ttl import TTL_JOBS
@@ -41,7 +42,7 @@ ACCOUNT_DIGITS = 12
 
 MEMORY = ":memory:"
 
-JOBS = (*TABLE_JOBS, *TTL_JOBS, clear_tokens)
+JOBS = (*TABLE_JOBS, *TTL_JOBS, *STREAM_JOBS, clear_tokens)
 """What runs behind requests, in every namespace."""
 
 RANGES_PER_SLICE = 4
@@ -143,11 +144,12 @@ class Database:
             raise _told(operation, fault) from None
         return decode_answer(body)
 
-    def client(self, **options: Any) -> BaseClient:
-        """A boto3 client on this database, with no socket. Options are those of `boto3.client`."""
+    def client(self, service_name: str = "dynamodb", **options: Any) -> BaseClient:
+        """A boto3 client on this database, with no socket, for "dynamodb" or "dynamodbstreams". Options are those of
+        `boto3.client`."""
         from torusdb.client.boto import client
 
-        return client(self, **options)
+        return client(self, service_name, **options)
 
     def resource(self, **options: Any) -> Any:
         """A boto3 resource on this database, with no socket. Options are those of `boto3.resource`."""

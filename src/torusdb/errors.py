@@ -121,6 +121,10 @@ class DuplicateItemException(ServiceError):
     pass
 
 
+class ExpiredIteratorException(ServiceError):
+    pass
+
+
 class IdempotentParameterMismatchException(ServiceError):
     message_member = "Message"
 
@@ -153,3 +157,7 @@ class TransactionCanceledException(ServiceError):
     """`CancellationReasons`, among its members, has one entry for each member of the transaction."""
 
     message_member = "Message"
+
+
+class TrimmedDataAccessException(ServiceError):
+    pass

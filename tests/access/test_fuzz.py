@@ -33,8 +33,10 @@ class Curious:
     def require(self, operation: str, request: Request, tables: Tables) -> None:
         for asked in asked_by(operation, request, tables):
             assert asked.need.action.startswith("dynamodb:")
-            named = getattr(request, "resource_arn", "*")  # as it was given, even if it is no ARN
-            assert asked.need.resource in ("*", named) or asked.need.resource.startswith("arn:aws")
+            # What a request gives for an ARN, or for an iterator, which begins with one, is taken as it is.
+            named = {getattr(request, name, "*") for name in ("resource_arn", "stream_arn", "shard_iterator")}
+            resource = asked.need.resource
+            assert resource in {text.partition("|")[0] for text in named} or resource.startswith("arn:aws")
             facts = RequestFacts(request, asked, {"aws:username": "alice"}.get)
             for key in KEYS:
                 values: list[Any] | None = facts.values(key)

@@ -407,3 +407,44 @@ def test_what_a_request_says_and_does_not_say(music: Database) -> None:
     ((_, _, facts),) = ask(music, "PutItem", {"TableName": "Music", "Item": KEY})
     for key in ("ReturnValues", "ReturnConsumedCapacity", "EnclosingOperation", "FullTableScan"):
         assert facts.values(f"dynamodb:{key}") is None
+
+
+def test_a_policy_is_asked_of_the_table_or_of_the_stream_that_has_it() -> None:
+    with torusdb.open() as db:
+        key = {"AttributeName": "pk", "AttributeType": "S"}
+        table = db.call(
+            "CreateTable",
+            {
+                "TableName": "Music",
+                "AttributeDefinitions": [key],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "BillingMode": "PAY_PER_REQUEST",
+                "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+                "ResourcePolicy": '{"Version": "2012-10-17", "Statement": []}',
+            },
+        )["TableDescription"]
+        stream = table["LatestStreamArn"]
+        found: list[str | None] = []
+
+        class Noting:
+            account = table["TableArn"].split(":")[4]
+
+            def require(self, operation: str, request: Any, tables: Tables) -> None:
+                found.extend(asked.resource_policy for asked in asked_by(operation, request, tables))
+
+        def policy_for(operation: str, **params: Any) -> str | None:
+            found.clear()
+            scope: Any = SimpleNamespace(access_key="", region=db.region)
+            with suppress(ServiceError):
+                db.begin(operation, json.dumps(params).encode(), scope, Noting())
+            (policy,) = found
+            return policy
+
+        of_table = '{"Version": "2012-10-17", "Statement": []}'
+        assert policy_for("GetItem", TableName="Music", Key={"pk": {"S": "a"}}) == of_table
+        assert policy_for("Scan", TableName="Music", IndexName="any") == of_table
+        assert policy_for("DescribeStream", StreamArn=stream) is None
+        of_stream = '{"Version": "2012-10-17", "Statement": [], "Id": "of the stream"}'
+        db.call("PutResourcePolicy", {"ResourceArn": stream, "Policy": of_stream})
+        assert policy_for("DescribeStream", StreamArn=stream) == of_stream
+        assert policy_for("DescribeTable", TableName="Music") == of_table

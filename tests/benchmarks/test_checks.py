@@ -133,6 +133,13 @@ def test_time_to_live_that_is_not_enabled_is_seen(loaded: Database, target: Targ
     check_spoilt(loaded, target, "PutItem expiring", in_answers_to("DescribeTimeToLive", disable))
 
 
+def test_a_record_that_lacks_an_attribute_is_seen(loaded: Database, target: Target) -> None:
+    def drop(answer: dict[str, Any]) -> None:
+        del answer["Records"][0]["dynamodb"]["NewImage"]["balance"]
+
+    check_spoilt(loaded, target, "PutItem streamed", in_answers_to("GetRecords", drop))
+
+
 def test_a_query_out_of_order_is_seen(loaded: Database, target: Target) -> None:
     spoil = in_answers_to("Query", lambda answer: answer["Items"].reverse())
     check_spoilt(loaded, target, "Query 50", spoil)

@@ -81,7 +81,7 @@ def test_new_items_go_to_tables_of_their_own_under_keys_that_are_filled_in() -> 
     fresh = [workload for workload in WORKLOADS if workload.is_fresh]
     requests = [msgspec.json.decode(workload.bodies(Target(DATASET))[0].json) for workload in fresh]
     assert [request["TableName"] for request in requests] == [workload.table_of(DATASET) for workload in fresh]
-    assert [request["TableName"] for request in requests] == ["small_new", "small_expiring"]
+    assert [request["TableName"] for request in requests] == ["small_new", "small_expiring", "small_streamed"]
     for workload, request in zip(fresh, requests, strict=True):
         assert request["Item"]["pk"] == {"S": FRESH_KEY.decode()}
         assert not workload.expires_by or "N" in request["Item"][workload.expires_by]

@@ -198,6 +198,8 @@ def test_the_policy_of_a_stream_that_is_gone_goes_with_the_next_one(hand: ByHand
         hand.clock += 60
         for specification in ({"StreamEnabled": False}, STREAM["StreamSpecification"]):
             hand.call("UpdateTable", TableName="Things", StreamSpecification=specification)
+        hand.clock += 25 * 3600  # the one that has ended is kept for a day
+        hand.run_jobs()
 
 
 @each_operation

@@ -43,6 +43,7 @@ CREATE: dict[str, Any] = {
         }
     ],
     "BillingMode": "PAY_PER_REQUEST",
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
 }
 ADD_INDEX: dict[str, Any] = {
     "AttributeDefinitions": [
@@ -202,6 +203,7 @@ class WishMaker:
                 (self._add_or_drop_index, 6),
                 (self._switch_time_to_live, 6),
                 (self._drop_table, 2),
+                (self._switch_stream, 1),
             ],
         )
 
@@ -396,6 +398,10 @@ class WishMaker:
             return self._put(table, reference)
         specification = {"Enabled": table.expiries is None, "AttributeName": EXPIRY}
         return self._free("UpdateTimeToLive", {"TableName": table.name, "TimeToLiveSpecification": specification})
+
+    def _switch_stream(self, table: Table, reference: Reference) -> Wish:
+        stream = CREATE["StreamSpecification"] if table.stream is None else {"StreamEnabled": False}
+        return self._free("UpdateTable", {"TableName": table.name, "StreamSpecification": stream})
 
     @staticmethod
     def _free(operation: str, params: dict[str, Any]) -> Wish:

@@ -69,7 +69,7 @@ def test_a_seed_is_a_history() -> None:
 
 def test_histories_are_eventful() -> None:
     """Were the scheduler to stop making trouble, the other tests here would be worth little."""
-    events = [event for seed in range(40) for event in simulate(seed).log]
+    events = [event for seed in range(80) for event in simulate(seed).log]
     for wanted in (
         "crash, with 0",
         "crash, with 1",

@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.simulation.reference import Place, Reference
 from tests.simulation.requests import EXPIRY, Wish, WishMaker, swarm
-from tests.storage.consistency import check_nothing_else, check_table, items_of
+from tests.storage.consistency import check_nothing_else, check_stream, check_table, items_of
 from tests.storage.model_engine import ModelEngine, State
 from torusdb.api.answers import decode_answer
 from torusdb.api.decode import from_python
@@ -37,6 +37,7 @@ from torusdb.storage.tickets import Ticket
 NAMESPACE: Namespace = ("000000000000", "us-east-1")
 CLIENTS_MAX = 6
 STEPS_TO_REST_MAX = 5000
+REST_SECONDS = 60
 
 
 class JobRun:
@@ -270,7 +271,7 @@ class World:
         self._open()
 
     def _pass_time(self) -> None:
-        self.now += self.random.choice((0.5, 5.0))
+        self.now += self.random.choice((0.5, 5.0, 5.0, 4 * 3600.0))
 
     def come_to_rest(self) -> None:
         """No new requests and no more failures: everything that was begun comes to its end."""
@@ -280,8 +281,8 @@ class World:
             self._step_job()
             self.check()
             if not self._clients and not self.engine.group_count and not any(job.is_on(self.now) for job in self._jobs):
-                # The sweep comes again and again.
-                if all(job.due is None or job.sweeps for job in self._jobs):
+                # The sweep comes again and again, and streams have something to do every few hours, for ever.
+                if all(job.due is None or job.sweeps or job.due > self.now + REST_SECONDS for job in self._jobs):
                     break
                 self.now += 5
         else:
@@ -297,12 +298,15 @@ class World:
     def check(self) -> None:
         if self._checked is not self.engine.durable:
             self._checked = self.engine.durable
-            self._check_state(self.engine.durable, self._stored_catalog(self.engine.durable), self.reference.durable)
+            durable = self._stored_catalog(self.engine.durable)
+            self._check_state(self.engine.durable, durable, self.reference.durable)
+            self._check_streams(self.engine.durable, durable)
             self._check_increments()
         latest = self._stored_catalog(self.engine.latest)
         # Everybody works with the catalog in memory: it tells what the last commit says.
         assert list(latest) == sorted(self.context.catalog, key=lambda table: table.name)
         assert latest.leftovers == self.context.catalog.leftovers
+        assert latest.streams == self.context.catalog.streams
         self._check_state(self.engine.latest, latest, self.reference.latest)
 
     @staticmethod
@@ -311,6 +315,13 @@ class World:
             check_table(table, state.records, lambda key: state.tallies.get(key, (0, 0)))
             here = {place[1]: item for place, item in expected.items() if place[0] == table.table_id}
             assert items_of(table, state.records) == here
+
+    @staticmethod
+    def _check_streams(state: State, catalog: Catalog) -> None:
+        for stream in catalog.streams.values():
+            table = catalog.find(stream.table_name)
+            is_its_own = table is not None and table.table_id == stream.table_id
+            check_stream(stream, table if is_its_own else None, state.records)
 
     def _check_increments(self) -> None:
         for place, acknowledged in self._increments_acknowledged.items():

@@ -1,17 +1,23 @@
 """What holds of a database's records at any moment, whatever happened before: index entries are those of the items,
-no more and no less, and the counters are what a count of everything would give."""
+no more and no less, the counters are what a count of everything would give, and a stream that is whole tells how its
+table came about."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
+from tests.operations.reading_streams import replay
+from torusdb.api.answers import decode_answer
 from torusdb.jobs.tables import backfill_key
 from torusdb.model import keys
 from torusdb.model.attributes import Item
 from torusdb.model.expiry import AGE_SECONDS_MAX, expiry_second
 from torusdb.model.records import record_size, record_stamp_ms, unpack
 from torusdb.model.schema import Index, Table
+from torusdb.model.stream_records import answer_json
+from torusdb.model.streams import Shard, Stream
 from torusdb.model.values import item_size
 from torusdb.operations.changes import index_entry
 
@@ -85,6 +91,44 @@ def _check_expiries(table: Table, items: Mapping[bytes, Item], records: Records)
     filled_to = records.get(backfill_key(table.table_id, table.ttl.index_id), b"") if table.ttl.filling else b"\xff"
     for key, item_key in wanted.items():
         assert key in stored or item_key >= filled_to, "an expiry is missing"
+
+
+def check_stream(stream: Stream, table: Table | None, records: Records) -> None:
+    """`table` is the stream's own, if it is still there."""
+    stored = [_check_log(stream, shard, records) for shard in stream.shards]
+    if table is None or stream.disabled is not None:
+        assert stream.open_shards == []
+        return
+    assert table.shard_logs == stream.shard_logs()
+    if (stream.number, stream.created) != (1, table.created):
+        return  # The table had items before the stream.
+    if len(stream.shards) == stream.next_shard and all(numbers == list(range(1, last + 1)) for numbers, last in stored):
+        told = read_logs(stream, "region", records)
+        assert replay(told, [key.name for key in table.keys]) == {
+            tuple(repr(item[key.name]) for key in table.keys): item for item in items_of(table, records).values()
+        }
+
+
+def _check_log(stream: Stream, shard: Shard, records: Records) -> tuple[list[int], int]:
+    """The numbers that are there, without a gap up to the last one that was given; and that one."""
+    log = stream.log(shard)
+    last = int.from_bytes(records.get(log, b""), "big")
+    numbers = sorted(int.from_bytes(key[len(log) :], "big") for key in records if key.startswith(log) and key != log)
+    assert numbers == list(range(last + 1 - len(numbers), last + 1))
+    assert not numbers or numbers[0] > shard.trimmed
+    assert shard.closed is None or last in (0, shard.count)
+    return numbers, last
+
+
+def read_logs(stream: Stream, region: str, records: Records) -> list[dict[str, Any]]:
+    told = []
+    for shard in stream.shards:
+        log = stream.log(shard)
+        for key in sorted(key for key in records if key.startswith(log) and key != log):
+            told.append(answer_json(stream, shard, region, int.from_bytes(key[len(log) :], "big"), records[key]))
+    answer = decode_answer(b'{"Records":[' + b",".join(told) + b"]}")
+    found: list[dict[str, Any]] = answer["Records"]
+    return found
 
 
 def check_nothing_else(tables: Iterable[Table], records: Records) -> None:

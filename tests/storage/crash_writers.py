@@ -49,6 +49,7 @@ CREATE: dict[str, Any] = {
         }
     ],
     "BillingMode": "PAY_PER_REQUEST",
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
 }
 
 

@@ -11,7 +11,7 @@ import threading
 from bisect import bisect_left, insort
 from collections.abc import Callable
 
-from torusdb.storage.commands import NOTHING, Clear, Commit, Page, Range
+from torusdb.storage.commands import NOTHING, NUMBER_BYTES, Clear, Commit, Page, Range
 from torusdb.storage.failures import StorageFailed
 from torusdb.storage.tickets import Ticket
 
@@ -36,14 +36,23 @@ class State:
         if self.records.pop(key, None) is not None:
             del self.keys[bisect_left(self.keys, key)]
 
-    def commit(self, commit: Commit) -> None:
+    def commit(self, commit: Commit) -> set[bytes]:
+        """Gives the keys that were written."""
+        written = {*commit.deletes, *(key for key, _ in commit.puts)}
         for key in commit.deletes:
             self.delete(key)
         for key, value in commit.puts:
             self.put(key, value)
+        for prefix, record in commit.appends:
+            last = int.from_bytes(self.records.get(prefix, b""), "big")
+            number = (last + 1).to_bytes(NUMBER_BYTES, "big")
+            self.put(prefix, number)
+            self.put(prefix + number, record)
+            written |= {prefix, prefix + number}
         for key, items, size in commit.tallies:
             had_items, had_size = self.tallies.get(key, (0, 0))
             self.tallies[key] = (had_items + items, had_size + size)
+        return written
 
     def clear(self, clear: Clear) -> None:
         for key in self.keys[bisect_left(self.keys, clear.start) : bisect_left(self.keys, clear.stop)]:
@@ -116,10 +125,10 @@ class ModelEngine:
         if commit == NOTHING:
             return self._groups[-1].ticket if self._groups else None
         group = self._group()
-        self.latest.commit(commit)
+        written = self.latest.commit(commit)
         if group is None:
             return None
-        group.keys.update(commit.deletes, (key for key, _ in commit.puts))
+        group.keys |= written
         return group.ticket
 
     def clear(self, clear: Clear) -> Ticket | None:

@@ -14,7 +14,7 @@ import pytest
 
 import torusdb
 from tests.storage import crash_writers
-from tests.storage.consistency import check_nothing_else, check_table, items_of
+from tests.storage.consistency import check_nothing_else, check_stream, check_table, items_of
 from tests.storage.crash_writers import COUNTERS, TABLE, WRITERS, Counters, Key, Writer, key_of
 from tests.storage.server_process import Refused, ServerGone, ServerProcess
 from torusdb.model.schema import Table
@@ -65,6 +65,10 @@ def check(directory: Path, at_rest: bool = False) -> dict[Key, Any] | None:
         tables = [table for catalog in catalogs.values() for table in catalog]
         for table in tables:
             check_table(table, records, lambda key: engine.tally([key])[0])
+        for catalog in catalogs.values():
+            for stream in catalog.streams.values():
+                own = [table for table in catalog if table.table_id == stream.table_id]
+                check_stream(stream, own[0] if own else None, records)
     if at_rest:
         check_nothing_else(tables, records)
     crashing = [table for table in tables if table.name == TABLE]

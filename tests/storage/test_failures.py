@@ -162,6 +162,39 @@ def test_counters_go_on_from_what_is_durable(engine: EmbeddedEngine) -> None:
     assert engine.tally([b"counter"]) == [(6, 60)]
 
 
+def test_a_log_is_numbered_on_from_what_is_durable(engine: EmbeddedEngine, tmp_path: Path) -> None:
+    def append(*texts: bytes) -> Ticket:
+        with engine.lock:
+            ticket = engine.commit(Commit([], appends=[(b"log", text) for text in texts]))
+        assert ticket is not None
+        return ticket
+
+    def numbers() -> dict[int, bytes]:
+        with engine.lock:
+            page = engine.range(Range(b"log\x00", b"log\xff", False, 1 << 40, 1 << 40))
+        return {int.from_bytes(key[3:], "big"): text for key, text in page.records}
+
+    gate = FsyncGate(engine)
+    append(b"a", b"b").wait()
+    gate.close()
+    gate.failure = StorageFailed(FAILED)
+    failing = [append(b"lost")]
+    gate.wait_until_reached()
+    failing.append(append(b"lost too"))
+    gate.open()
+    for ticket in failing:
+        with pytest.raises(StorageFailed, match=FAILED):
+            ticket.wait()
+    gate.failure = None
+    assert numbers() == {1: b"a", 2: b"b"}
+    append(b"c").wait()
+    engine.close()
+    engine = EmbeddedEngine.open(tmp_path / "data")
+    append(b"d").wait()
+    assert numbers() == {1: b"a", 2: b"b", 3: b"c", 4: b"d"}
+    engine.close()
+
+
 def test_whoever_comes_next_opens_the_store_if_the_last_one_could_not(
     engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

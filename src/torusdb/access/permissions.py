@@ -167,13 +167,18 @@ class Asked(NamedTuple):
 
     @property
     def resource_policy(self) -> str | None:
-        """Of a table, for itself and its indexes; a stream would have one of its own (developer guide, "Using
-        resource-based policies")."""
-        table, resource = self.table, self.need.resource
-        if table is None or table.resource_policy is None:
+        """Of a table, for itself and its indexes; a stream has one of its own (developer guide, "Using resource-based
+        policies")."""
+        table = self.table
+        if table is None:
             return None
-        concerns = resource == table.arn or resource.startswith(f"{table.arn}/index/")
-        return table.resource_policy if concerns else None
+        part, _, name = self.need.resource.removeprefix(table.arn).removeprefix("/").partition("/")
+        match part:
+            case "" | "index":
+                return table.resource_policy
+            case "stream" if name in table.stream_policies:
+                return table.stream_policies[name].document
+        return None
 
 
 def asked_by(operation: str, request: Any, tables: Tables) -> Iterator[Asked]:

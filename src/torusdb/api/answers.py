@@ -37,6 +37,26 @@ _item = _typed(dict[str, WireValue])
 _items_by_table = _typed(dict[str, list[dict[str, WireValue]]])
 
 
+class _StreamRecord(msgspec.Struct, rename="pascal", omit_defaults=True):
+    approximate_creation_date_time: int
+    keys: dict[str, WireValue]
+    sequence_number: str
+    size_bytes: int
+    stream_view_type: str
+    new_image: dict[str, WireValue] | None = None
+    old_image: dict[str, WireValue] | None = None
+
+
+class _ChangeRecord(msgspec.Struct, omit_defaults=True):
+    aws_region: str = msgspec.field(name="awsRegion")
+    dynamodb: _StreamRecord
+    event_id: str = msgspec.field(name="eventID")
+    event_name: str = msgspec.field(name="eventName")
+    event_source: str = msgspec.field(name="eventSource")
+    event_version: str = msgspec.field(name="eventVersion")
+    user_identity: dict[str, str] | None = msgspec.field(name="userIdentity", default=None)
+
+
 class _StatementError(msgspec.Struct, rename="pascal", omit_defaults=True):
     code: str
     message: str | None = None
@@ -61,6 +81,7 @@ _DECODERS: dict[str, Callable[[msgspec.Raw], Any]] = {
     "Item": _item,
     "Items": _typed(list[dict[str, WireValue]]),
     "LastEvaluatedKey": _item,
+    "Records": _typed(list[_ChangeRecord]),
     "Responses": _responses,
     "UnprocessedItems": _typed(dict[str, list[WriteRequest]]),
     "UnprocessedKeys": _typed(dict[str, KeysAndAttributes]),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -141,6 +142,15 @@ def _integer(value: Any, shape: Shape, nested: bool) -> int:
     return int(max(low, min(high, value)))
 
 
+def _timestamp(value: Any, shape: Shape, nested: bool) -> float:
+    """Seconds since 1970, with a fraction. In the process, boto3's users give a date."""
+    if isinstance(value, datetime):
+        return value.timestamp()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _wrong_scalar(value, shape)
+    return float(value)
+
+
 def _blob(value: Any, shape: Shape, nested: bool) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
@@ -184,5 +194,6 @@ _COERCIONS: dict[str, Callable[[Any, Shape, bool], Any]] = {
     "boolean": _boolean,
     "integer": _integer,
     "long": _integer,
+    "timestamp": _timestamp,
     "blob": _blob,
 }

@@ -158,7 +158,7 @@ def _broken(shape: Shape, value: Any, own_max: int | None = None) -> list[tuple[
     highest = shape.max if own_max is None else own_max
     measure, low, high = (
         (value, _at_least_value, _at_most_value)
-        if isinstance(value, int)
+        if isinstance(value, int | float)
         else (len(value), _at_least_length, _at_most_length)
     )
     broken = []

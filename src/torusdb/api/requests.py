@@ -606,6 +606,41 @@ class DescribeTimeToLiveRequest(Request, kw_only=True):
     table_name: ControlTableName
 
 
+class ListStreamsRequest(Request, kw_only=True):
+    table_name: (
+        Annotated[str, msgspec.Meta(min_length=3, max_length=255, pattern=r"\A(?:[a-zA-Z0-9_.-]+)\Z")] | None
+    ) = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
+    exclusive_start_stream_arn: Annotated[str, msgspec.Meta(min_length=37, max_length=1024)] | None = None
+
+
+class StreamsShardFilter(Request, kw_only=True):
+    type: Literal["CHILD_SHARDS"] | None = None
+    shard_id: Annotated[str, msgspec.Meta(min_length=28, max_length=65)] | None = None
+
+
+class DescribeStreamRequest(Request, kw_only=True):
+    stream_arn: Annotated[str, msgspec.Meta(min_length=37, max_length=1024)]
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
+    exclusive_start_shard_id: Annotated[str, msgspec.Meta(min_length=28, max_length=65)] | None = None
+    shard_filter: StreamsShardFilter | None = None
+
+
+class GetShardIteratorRequest(Request, kw_only=True):
+    stream_arn: Annotated[str, msgspec.Meta(min_length=37, max_length=1024)]
+    shard_id: Annotated[str, msgspec.Meta(min_length=28, max_length=65)]
+    shard_iterator_type: Literal[
+        "TRIM_HORIZON", "LATEST", "AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "AT_TIMESTAMP"
+    ]
+    sequence_number: Annotated[str, msgspec.Meta(min_length=21, max_length=40)] | None = None
+    timestamp: float | None = None
+
+
+class GetRecordsRequest(Request, kw_only=True):
+    shard_iterator: Annotated[str, msgspec.Meta(min_length=1, max_length=2048)]
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
+
+
 REQUESTS: dict[str, type[Request]] = {
     "CreateTable": CreateTableRequest,
     "DescribeTable": DescribeTableRequest,
@@ -635,5 +670,9 @@ REQUESTS: dict[str, type[Request]] = {
     "DeleteResourcePolicy": DeleteResourcePolicyRequest,
     "UpdateTimeToLive": UpdateTimeToLiveRequest,
     "DescribeTimeToLive": DescribeTimeToLiveRequest,
+    "ListStreams": ListStreamsRequest,
+    "DescribeStream": DescribeStreamRequest,
+    "GetShardIterator": GetShardIteratorRequest,
+    "GetRecords": GetRecordsRequest,
 }
 """The request type of each operation that is built."""

@@ -162,6 +162,8 @@ def run(options: argparse.Namespace) -> int:
     except (StorageError, ListenError) as error:
         print(f"torusdb: {error}", file=sys.stderr)
         return 1
+    finally:
+        gc.enable()
     return 0
 
 

@@ -52,9 +52,14 @@ _making = threading.Lock()
 """boto3's sessions are not made for several threads, its clients are."""
 
 
-def client(database: Backend, **options: Any) -> BaseClient:
+SERVICES = ("dynamodb", "dynamodbstreams")
+
+
+def client(database: Backend, service_name: str = "dynamodb", **options: Any) -> BaseClient:
+    if service_name not in SERVICES:
+        raise ValueError(f"A database has the services {' and '.join(SERVICES)}, not {service_name!r}")
     with _making:
-        made = _session().client("dynamodb", **_options(database, options))
+        made = _session().client(service_name, **_options(database, options))
     _connect(made, database, options)
     return made
 
@@ -100,7 +105,8 @@ def _connect(made: BaseClient, database: Backend, options: dict[str, Any]) -> No
     def answer(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         return _answer(database, caller, request)
 
-    made.meta.events.register("before-send.dynamodb", answer)
+    service = made.meta.service_model.service_id.hyphenize()
+    made.meta.events.register(f"before-send.{service}", answer)
 
 
 class _Body(io.BytesIO):

@@ -14,6 +14,10 @@ leads it as well: entries with the same index key come in no order of the table'
 the hash leads, a Scan walks in hash order as the service's does, a Scan segment is a slice of the hash space,
 and what one partition key holds lies together in the order of its sort keys.
 
+The records of a stream's shard are a log (see `storage.commands.Commit`), whose prefix is
+
+    05 | table (4) | number of the stream among its table's (2) | number of the shard in the stream (8)
+
 Each part of a key is encoded so that byte order is the order of the values, and so that no encoding is the
 beginning of another. Hence parts can be strung together without lengths, and everything that starts with
 given parts is one range: from the encoded parts to `after_prefix` of them.
@@ -41,6 +45,8 @@ CATALOG_SPACE: Final = b"\x01"
 ITEM_SPACE: Final = b"\x02"
 JOB_SPACE: Final = b"\x03"
 TALLY_SPACE: Final = b"\x04"
+STREAM_SPACE: Final = b"\x05"
+STREAM_CATALOG_SPACE: Final = b"\x06"
 TOKEN_SPACE: Final = b"\x07"
 EXPIRY_SPACE: Final = b"\x08"
 
@@ -59,8 +65,11 @@ _TABLE = Struct(">I")
 _JOB = Struct(">Q")
 _PERIOD = Struct(">I")
 _SECOND = Struct(">Q")
+_SHARD = Struct(">IHQ")
 
 EXPIRY_SECOND_MAX: Final = (1 << 64) - 1
+
+_HASH_AT: Final = PARTITION_PREFIX_BYTES
 
 # The service hashes a partition key with MD5 behind this word (found out from the order of its Scans).
 _SEED = hashlib.md5(b"Outliers", usedforsecurity=False)
@@ -319,3 +328,22 @@ def token_period(prefix: bytes, key: bytes) -> int:
     """The period of a key that begins with `prefix`, an account's in a region."""
     period: int = _PERIOD.unpack_from(key, len(prefix))[0]
     return period
+
+
+def hash_of(item_key: bytes) -> bytes:
+    """The place on the ring of the item or entry that is stored under a key."""
+    return item_key[_HASH_AT:PLACE_BYTES]
+
+
+def stream_catalog_key(account: str, region: str, table_name: str, label: str) -> bytes:
+    names = (account, region, table_name, label)
+    return STREAM_CATALOG_SPACE + b"".join(map(_encode_string, names))
+
+
+def shard_log(table_id: int, stream_number: int, shard_number: int) -> bytes:
+    """The prefix of a shard's log. All of a shard shares a place."""
+    return STREAM_SPACE + _SHARD.pack(table_id, stream_number, shard_number)
+
+
+def log_record_key(log: bytes, number: int) -> bytes:
+    return log + _JOB.pack(number)

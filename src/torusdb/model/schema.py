@@ -6,6 +6,7 @@ of it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -85,6 +86,13 @@ class ResourcePolicy(msgspec.Struct, frozen=True):
     revision: str
 
 
+class ShardLog(msgspec.Struct, frozen=True):
+    """Where a stream's records go for partition keys whose hash is `start` or above, up to the next one's."""
+
+    start: bytes
+    log: bytes
+
+
 class Table(msgspec.Struct, frozen=True, dict=True):
     """A table. `table_id` is never used again within a database."""
 
@@ -116,6 +124,10 @@ class Table(msgspec.Struct, frozen=True, dict=True):
     table_class_changed: float | None = None
     stream: dict[str, Any] | None = None
     stream_label: str | None = None
+    """Of the latest stream, which may be disabled."""
+    streams_made: int = 0
+    shard_logs: list[ShardLog] = []
+    """Of the open shards, in the order of their hashes; none where no stream is enabled. Kept with the `Stream`."""
     ttl: TimeToLive | None = None
     sse: dict[str, Any] | None = None
     tags: dict[str, str] = {}
@@ -170,6 +182,27 @@ class Table(msgspec.Struct, frozen=True, dict=True):
         if self.ttl is None or not self.ttl.enabled:
             return None
         return Expiries(self.table_id, self.ttl.index_id, self.base_partition, self.ttl.attribute)
+
+    def shard_log_of(self, key: bytes) -> bytes:
+        """Where the stream's record of a change to the item at `key` goes."""
+        starts = self._shard_starts
+        at = bisect_right(starts, storage_keys.hash_of(key)) - 1 if len(starts) > 1 else 0
+        return self.shard_logs[at].log
+
+    @cached_property
+    def stream_images(self) -> tuple[bool, bool]:
+        """Whether the stream that is enabled shows items as they are after a change, and as they were before."""
+        assert self.stream is not None
+        view = self.stream["StreamViewType"]
+        return view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES"), view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES")
+
+    @cached_property
+    def key_order(self) -> tuple[str, ...]:
+        return tuple(key.name for key in self.keys)
+
+    @cached_property
+    def _shard_starts(self) -> list[bytes]:
+        return [shard.start for shard in self.shard_logs]
 
     def key_item(self, item: Item) -> Item:
         """The item's primary key."""

@@ -1,10 +1,13 @@
-"""The tables of one namespace (an account in a region), in memory; the store's catalog space is where they
-last.
+"""The tables and streams of one namespace (an account in a region), in memory; the store's catalog spaces are where
+they last.
 
 A change is made in two steps that an operation keeps together: it commits the record of the new `Table`,
 then `keep`s it. The engine runs one operation at a time up to its commit, so nobody sees the one without
 the other; should the commit fail to reach the disk, the database reloads the catalog from the engine
 (`load_catalogs`).
+
+A stream has a record of its own, since it outlives its table; the table's has what writers need of it. Both change
+in one commit.
 
 A table or an index that is dropped leaves its space behind. That is remembered in the same commit as a
 record in the job space, and in `leftovers`, until a job has cleared it.
@@ -20,10 +23,12 @@ import msgspec
 from torusdb.errors import ResourceNotFoundException, ValidationException
 from torusdb.model import keys
 from torusdb.model.schema import Table
+from torusdb.model.streams import Stream
 from torusdb.storage.commands import Command, Page, Range
 
 _encode = msgspec.json.Encoder().encode
 _decode_table = msgspec.json.Decoder(Table).decode
+_decode_stream = msgspec.json.Decoder(Stream).decode
 
 LOAD_ITEMS_MAX = 1000
 """Records of tables read in one go when a database opens."""
@@ -64,6 +69,8 @@ class Catalog:
         self.region = region
         self.leftovers: dict[bytes, Leftover] = {}
         """By the key of the record in the job space."""
+        self.streams: dict[str, Stream] = {}
+        """By ARN, disabled ones included."""
         self._tables: dict[str, Table] = {}
 
     def __iter__(self) -> Iterator[Table]:
@@ -114,6 +121,26 @@ class Catalog:
     def forget(self, table: Table) -> None:
         del self._tables[table.name]
 
+    def described_stream(self, arn: str) -> Stream:
+        stream = self.streams.get(arn)
+        if stream is None:
+            # Seen in many logs of the service's users.
+            raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
+        return stream
+
+    def enabled_stream(self, table: Table) -> Stream | None:
+        stream = self.streams.get(f"{table.arn}/stream/{table.stream_label}")
+        return None if stream is None or stream.disabled is not None else stream
+
+    def stream_key(self, stream: Stream) -> bytes:
+        return keys.stream_catalog_key(self.account, self.region, stream.table_name, stream.label)
+
+    def stream_record(self, stream: Stream) -> tuple[bytes, bytes]:
+        return self.stream_key(stream), _encode(stream)
+
+    def keep_stream(self, stream: Stream) -> None:
+        self.streams[stream.arn] = stream
+
     def leftover(self, table: Table, index_id: int | None) -> Leftover:
         return Leftover(self.account, self.region, table.table_id, index_id)
 
@@ -124,12 +151,19 @@ def load_catalogs() -> Generator[Command, Any, dict[Namespace, Catalog]]:
     catalogs: dict[Namespace, Catalog] = {}
     for record in (yield from _records_of(keys.CATALOG_SPACE)):
         table = _decode_table(record)
-        _, _, _, region, account, _ = table.arn.split(":", 5)
-        _catalog(catalogs, account, region).keep(table)
+        _catalog_of(catalogs, table.arn).keep(table)
+    for record in (yield from _records_of(keys.STREAM_CATALOG_SPACE)):
+        stream = _decode_stream(record)
+        _catalog_of(catalogs, stream.arn).keep_stream(stream)
     for record in (yield from _records_of(keys.JOB_SPACE, keys.job_key(CLEARING), keys.job_key(BACKFILL))):
         leftover = _decode_leftover(record)
         _catalog(catalogs, leftover.account, leftover.region).leftovers[leftover.key] = leftover
     return catalogs
+
+
+def _catalog_of(catalogs: dict[Namespace, Catalog], arn: str) -> Catalog:
+    _, _, _, region, account, _ = arn.split(":", 5)
+    return _catalog(catalogs, account, region)
 
 
 def _catalog(catalogs: dict[Namespace, Catalog], account: str, region: str) -> Catalog:

@@ -1,7 +1,8 @@
-"""What a write changes in the store: the item, its index entries, its expiry and the counters, as one `Commit`.
+"""What a write changes in the store: the item, its index entries, its expiry, the counters and the stream, as one
+`Commit`.
 
-Every write of an item goes through `change`, so that items and indexes cannot drift apart. It is a pure function of
-the record before and the item after.
+Every write of an item goes through `change`, so that items, indexes and streams cannot drift apart. It is a pure
+function of the record before and the item after.
 
 An index is charged by the change to what it stores (measured on the service): nothing if its view of the item
 stays as it was; one write for an entry that appears, disappears or changes in place, on the larger of the two; two for
@@ -10,12 +11,15 @@ an entry whose key moves.
 
 from __future__ import annotations
 
+from zlib import adler32
+
 import msgspec
 
-from torusdb.model.attributes import Item, encode_item
+from torusdb.model.attributes import Item, decode_item, encode_item
 from torusdb.model.expiry import Expiries
-from torusdb.model.records import pack, record_size, unpack
+from torusdb.model.records import pack, record_item_json, record_size, unpack
 from torusdb.model.schema import Index, Table
+from torusdb.model.stream_records import BY_SERVICE, INSERT, MODIFY, REMOVE, pack_stream_record
 from torusdb.model.values import item_size
 from torusdb.operations.capacity import write_units
 from torusdb.storage.commands import Commit
@@ -33,12 +37,14 @@ class Change(msgspec.Struct, gc=False):
     collection: bytes | None = None
     """The counter of the item collection, on a table with local indexes."""
     collection_growth: int = 0
+    appends: list[tuple[bytes, bytes]] = []
+    """The record of the table's stream, if it has one and something has changed."""
     unsure: list[tuple[bytes, bytes, int]] = []
     """The counter, key and size of entries that the change takes for counted, though their index is being filled: see
     `writes.count_unfilled`."""
 
     def commit(self) -> Commit:
-        return Commit(self.puts, self.deletes, self.tallies)
+        return Commit(self.puts, self.deletes, self.tallies, self.appends)
 
 
 class Entry(msgspec.Struct, gc=False):
@@ -80,14 +86,20 @@ def change(
         (new is not None) - (old_record is not None),
         (new_size if new is not None else 0) - (old_size or 0),
     )
+    new_json = b""
     if new is None:
         result = Change([], [key], [tally], old_size, None, {})
     else:
-        result = Change([(key, pack(encode_item(new), new_size, stamp_ms))], [], [tally], old_size, new_size, {})
+        new_json = encode_item(new)
+        result = Change([(key, pack(new_json, new_size, stamp_ms))], [], [tally], old_size, new_size, {})
     if table.indexes:
         _change_indexes(table, result, None if old_record is None else unpack(old_record), new, stamp_ms)
     if table.expiries is not None:
         _change_expiry(table.expiries, result, key, old_record, new, stamp_ms)
+    if table.shard_logs:
+        record = _stream_record(table, old_record, new, new_json, new_size, stamp_ms, by_service)
+        if record is not None:
+            result.appends = [(table.shard_log_of(key), record)]
     return result
 
 
@@ -102,6 +114,48 @@ def _change_expiry(
         result.deletes.append(expiries.key(key, before))
     if after is not None:
         result.puts.append((expiries.key(key, after), b""))
+
+
+def _stream_record(
+    table: Table,
+    old_record: bytes | None,
+    new: Item | None,
+    new_json: bytes,
+    new_size: int,
+    stamp_ms: int,
+    by_service: bool,
+) -> bytes | None:
+    """None for a write that changes nothing (developer guide, "Change data capture for DynamoDB Streams"). Images are
+    the JSON that is stored."""
+    old_json = b"" if old_record is None else record_item_json(old_record)
+    if new is None:
+        event, image = REMOVE, decode_item(old_json)
+    else:
+        event, image = INSERT if old_record is None else MODIFY, new
+        if old_record is not None and _is_same(old_json, new_json, new):
+            return None
+    key_item = {name: image[name] for name in table.key_order}
+    size = item_size(key_item)
+    members = b'"Keys":%b' % encode_item(key_item)
+    shows_new, shows_old = table.stream_images
+    if shows_new and new is not None:
+        members = b'%b,"NewImage":%b' % (members, new_json)
+        size += new_size
+    if shows_old and old_record is not None:
+        members = b'%b,"OldImage":%b' % (members, old_json)
+        size += record_size(old_record)
+    return pack_stream_record(event | BY_SERVICE if by_service else event, size, stamp_ms, members)
+
+
+def _is_same(old_json: bytes, new_json: bytes, new: Item) -> bool:
+    """Whether two canonical items are equal. If they are, their JSON has the same bytes, if perhaps in another order,
+    that of the attributes: where the sums of the bytes differ (the low half of an Adler-32) nothing need be decoded,
+    which would take ten times as long."""
+    if len(old_json) != len(new_json):
+        return False
+    if old_json == new_json:
+        return True
+    return adler32(old_json) & 0xFFFF == adler32(new_json) & 0xFFFF and decode_item(old_json) == new
 
 
 def _change_indexes(table: Table, result: Change, old: Item | None, new: Item | None, stamp_ms: int) -> None:

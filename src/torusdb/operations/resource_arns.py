@@ -40,14 +40,14 @@ def governed_resource(catalog: Catalog, arn: str, operation: str) -> Resource:
     name, _, label = _resource_of(catalog, arn, operation).removeprefix(_TABLE).partition(_STREAM)
     _check_name(name, arn)
     table = catalog.find(name)
-    if table is None or (label and label not in streams_of(table)):
+    if table is None or (label and label not in streams_of(catalog, table)):
         raise not_found(arn)
     return Resource(table, label or None)
 
 
-def streams_of(table: Table) -> list[str]:
-    """The labels of the table's streams that are kept."""
-    return [] if table.stream_label is None else [table.stream_label]
+def streams_of(catalog: Catalog, table: Table) -> list[str]:
+    """The labels of the table's streams that are kept: the latest, and those that ended less than a day ago."""
+    return [stream.label for stream in catalog.streams.values() if stream.table_id == table.table_id]
 
 
 def not_found(arn: str) -> ResourceNotFoundException:

@@ -96,18 +96,18 @@ def _not_found(detail: str) -> PolicyNotFoundException:
 
 def _keep(ctx: Context, resource: Resource, policy: ResourcePolicy | None) -> Generator[Command, Any, None]:
     check_settled(resource.table)
-    table = _with_policy(resource, policy)
+    table = _with_policy(resource, policy, streams_of(ctx.catalog, resource.table))
     yield Commit([ctx.catalog.record(table)])
     ctx.catalog.keep(table)
 
 
-def _with_policy(resource: Resource, policy: ResourcePolicy | None) -> Table:
+def _with_policy(resource: Resource, policy: ResourcePolicy | None, streams: list[str]) -> Table:
     table, label = resource.table, resource.stream_label
     if label is None:
         if policy is None:
             return replace(table, resource_policy=None)
         return replace(table, resource_policy=policy.document, resource_policy_revision=policy.revision)
     # Those of streams that are no longer kept go with the next change.
-    others = [other for other in streams_of(table) if other in table.stream_policies and other != label]
+    others = [other for other in streams if other in table.stream_policies and other != label]
     policies = {other: table.stream_policies[other] for other in others}
     return replace(table, stream_policies=policies if policy is None else {**policies, label: policy})

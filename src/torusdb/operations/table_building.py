@@ -48,7 +48,6 @@ def new_table(ctx: Context, request: requests.CreateTableRequest, table_id: int)
         deletion_protection=bool(request.deletion_protection_enabled),
         table_class=request.table_class,
         stream=msgspec.to_builtins(stream) if has_stream else None,
-        stream_label=stream_label(now) if has_stream else None,
         sse=sse_description(ctx.catalog, request.sse_specification),
         tags={tag.key: tag.value for tag in request.tags or []},
         resource_policy=request.resource_policy,

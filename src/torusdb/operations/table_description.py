@@ -38,7 +38,7 @@ def describe(table: Table, counts: Counts, now: float) -> Members:
             {"AttributeName": name, "AttributeType": type_} for name, type_ in sorted(table.attribute_types.items())
         ],
         "TableName": table.name,
-        "KeySchema": _key_schema([table.hash_key], [] if table.range_key is None else [table.range_key]),
+        "KeySchema": key_schema([table.hash_key], [] if table.range_key is None else [table.range_key]),
         "TableStatus": table.status,
         "CreationDateTime": date(table.created),
         "ProvisionedThroughput": _throughput(table.throughput, now),
@@ -89,7 +89,7 @@ def _index(table: Table, index: Index, counts: Counts) -> Members:
         projection["NonKeyAttributes"] = sorted(index.non_key_attributes)
     return {
         "IndexName": index.name,
-        "KeySchema": _key_schema(index.hash_keys, index.range_keys),
+        "KeySchema": key_schema(index.hash_keys, index.range_keys),
         "Projection": projection,
         "IndexSizeBytes": size,
         "ItemCount": items,
@@ -110,7 +110,7 @@ def _global_index(table: Table, index: Index, counts: Counts, now: float) -> Mem
     return members
 
 
-def _key_schema(hash_keys: list[KeyAttribute], range_keys: list[KeyAttribute]) -> list[Members]:
+def key_schema(hash_keys: list[KeyAttribute], range_keys: list[KeyAttribute]) -> list[Members]:
     return [
         {"AttributeName": key.name, "KeyType": type_}
         for type_, keys in (("HASH", hash_keys), ("RANGE", range_keys))

@@ -19,6 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from torusdb.model.schema import Index, Table
+from torusdb.model.streams import Stream
 from torusdb.operations.context import Context
 from torusdb.storage.commands import Command, Commit
 
@@ -78,8 +79,13 @@ def filled(table: Table, index_name: str) -> Table:
     return replace(table, indexes=indexes)
 
 
-def enter(ctx: Context, table: Table, puts: Iterable[tuple[bytes, bytes]] = ()) -> Generator[Command, Any, None]:
-    """Commits a table that has entered a phase, or that has left it at once."""
+def enter(
+    ctx: Context, table: Table, puts: Iterable[tuple[bytes, bytes]] = (), stream: Stream | None = None
+) -> Generator[Command, Any, None]:
+    """Commits a table that has entered a phase, or that has left it at once; with it, its stream if that has
+    changed."""
+    if stream is not None:
+        puts = [*puts, ctx.catalog.stream_record(stream)]
     delay = ctx.settings.table_delay_seconds
     now = ctx.now()
     if delay:
@@ -87,6 +93,8 @@ def enter(ctx: Context, table: Table, puts: Iterable[tuple[bytes, bytes]] = ()) 
         yield from keep(ctx, table, settled, puts)
     else:
         yield from keep(ctx, table, settle(table, now), puts)
+    if stream is not None:
+        ctx.catalog.keep_stream(stream)
 
 
 def keep(

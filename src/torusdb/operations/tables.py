@@ -12,6 +12,7 @@ from torusdb.api import requests
 from torusdb.errors import ResourceInUseException, ValidationException
 from torusdb.model.keys import META_SPACE
 from torusdb.operations.context import Context
+from torusdb.operations.stream_switch import switch_stream
 from torusdb.operations.table_admission import check_deletable, still_in_use
 from torusdb.operations.table_building import new_table
 from torusdb.operations.table_creation_checks import check_creation
@@ -42,9 +43,10 @@ def create_table(ctx: Context, request: requests.CreateTableRequest) -> Operatio
         raise ResourceInUseException(f"Table already exists: {request.table_name}")
 
     table_id = yield from _last_table_id()
-    table = new_table(ctx, request, table_id + 1)
+    table, stream = yield from switch_stream(ctx, None, new_table(ctx, request, table_id + 1))
     body = _encode({"TableDescription": _created(describe(table, {}, ctx.now()), request)})
-    yield from enter(ctx, table, [(LAST_TABLE_ID_KEY, table.table_id.to_bytes(_TABLE_ID_BYTES, "big"))])
+    last_id = (LAST_TABLE_ID_KEY, table.table_id.to_bytes(_TABLE_ID_BYTES, "big"))
+    yield from enter(ctx, table, [last_id], stream)
     return body
 
 
@@ -82,7 +84,9 @@ def delete_table(ctx: Context, request: requests.DeleteTableRequest) -> Operatio
     # The answer tells neither sizes nor global indexes (measured).
     told = msgspec.structs.replace(table, indexes=table.local_indexes)
     body = _encode({"TableDescription": describe(told, {}, ctx.now())})
-    yield from enter(ctx, table)
+    # The stream ends with the first step of the deletion, and can be read for a day.
+    table, stream = yield from switch_stream(ctx, table, msgspec.structs.replace(table, stream=None))
+    yield from enter(ctx, table, stream=stream)
     return body
 
 

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from torusdb.api import requests
 from torusdb.model.schema import Index, Table, Throughput
 from torusdb.operations.context import Context
+from torusdb.operations.stream_switch import switch_stream
 from torusdb.operations.table_admission import check_changeable
 from torusdb.operations.table_building import (
     ceilings_of,
     global_index,
     sse_description,
-    stream_label,
     throughput_of,
     warm_of,
 )
@@ -36,13 +36,13 @@ def update_table(ctx: Context, request: requests.UpdateTableRequest) -> Operatio
     table = ctx.catalog.described_table(request.table_name)
     check_changeable(table, request)
     check_update_of(ctx.catalog, table, request)
-    updated = _Update(ctx, table, request).apply()
+    updated, stream = yield from switch_stream(ctx, table, _Update(ctx, table, request).apply())
     # Sizes are of the table as it is: an index that is new has none.
     counts = yield from count(table)
     told = describe(_told(table, updated, request, ctx.now()), counts, ctx.now())
     _tell_warming(told, request)
     if updated != table:
-        yield from enter(ctx, updated)
+        yield from enter(ctx, updated, stream=stream)
     return _encode({"TableDescription": told})
 
 
@@ -240,7 +240,7 @@ class _Update:
             table = replace(table, sse=sse_description(self.ctx.catalog, request.sse_specification))
         stream = request.stream_specification
         if stream is not None and stream.stream_enabled:
-            table = replace(table, stream=msgspec.to_builtins(stream), stream_label=stream_label(self.now))
+            table = replace(table, stream=msgspec.to_builtins(stream))
         elif stream is not None:
             table = replace(table, stream=None)
         return table

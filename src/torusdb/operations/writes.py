@@ -100,7 +100,12 @@ def commit_all(changes: list[Change], puts: Iterable[tuple[bytes, bytes]] = ()) 
     records = [*(put for one in changes for put in one.puts), *puts]
     deletes = [key for one in changes for key in one.deletes]
     if records or deletes:
-        yield Commit(records, deletes, [tally for one in changes for tally in one.tallies])
+        yield Commit(
+            records,
+            deletes,
+            [tally for one in changes for tally in one.tallies],
+            [append for one in changes for append in one.appends],
+        )
 
 
 def look_before(changes: list[Change]) -> Generator[Command, Any, None]:

@@ -13,6 +13,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+NUMBER_BYTES = 8
+"""Of a record's number in its log."""
+
 
 class Get(msgspec.Struct, frozen=True, gc=False):
     """The records of `keys`, all of one moment, None for each that is absent: `list[bytes | None]`.
@@ -53,12 +56,18 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
     `tallies` adds to counters, pairs of (items, bytes) by key: a table's and an index's size. An engine keeps them
     exact with the writes they count, but may gather many additions into one write. They are read with `Tally`.
 
+    `appends` adds records to logs, pairs of (the log's prefix, record). Each gets the next number of its log, from 1
+    on, and is put under the prefix followed by it; the number that was given last stands under the prefix itself. Both
+    are `NUMBER_BYTES` bytes, big-endian, so a log is read in the order of its commits. No number is given twice,
+    whatever of the log is cleared, unless its prefix is.
+
     An empty commit (`NOTHING`) writes nothing, and is as durable as all that was committed before it.
     """
 
     puts: list[tuple[bytes, bytes]]
     deletes: list[bytes] = []
     tallies: list[tuple[bytes, int, int]] = []
+    appends: list[tuple[bytes, bytes]] = []
 
 
 NOTHING = Commit([])

@@ -19,6 +19,8 @@ committer, turns groups into durable data, one at a time:
   the same reason a write never waits for compactions inside RocksDB (`no_slowdown`) but here.
 - *Tallies* are added up in the group; its batch has each touched counter's new value, so that a counter is as
   atomic as the records it counts, and a thousand additions are one put.
+- *Logs* are numbered when they are staged, out of the last number as a guarded read sees it, and are from there on
+  records like all others: a group that fails takes its numbers back with it.
 
 A group that fails takes the open one with it, which was staged on top of it. Reads go on through the cursor.
 RocksDB refuses further writes after a failed one, so the next group first opens RocksDB again; if that fails too,
@@ -46,7 +48,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 from rocksdict import Rdict, RdictIter, WriteBatch, WriteOptions
 
-from torusdb.storage.commands import NOTHING, Clear, Commit, Page, Range
+from torusdb.storage.commands import NOTHING, NUMBER_BYTES, Clear, Commit, Page, Range
 from torusdb.storage.directory import DataDirectory, directory_unusable, disk_full
 from torusdb.storage.failures import StorageError, StorageFailed
 from torusdb.storage.ranges import read_backwards, read_forwards, read_one, read_through_cursor
@@ -263,10 +265,12 @@ class EmbeddedEngine:
         group = self._open
         # Before anything is staged: they may have to be read, and a read may fail.
         tallies = self._added(commit.tallies) if commit.tallies else {}
+        numbered = self._numbered(commit.appends) if commit.appends else {}
         writes = group.writes
         for key in commit.deletes:
             writes[key] = None
         writes.update(commit.puts)
+        writes.update(numbered)
         group.tallies.update(tallies)
         return self._staged(group)
 
@@ -277,6 +281,22 @@ class EmbeddedEngine:
             had_items, had_size = tallies.get(key) or self._tally(key)
             tallies[key] = (had_items + items, had_size + size)
         return tallies
+
+    def _numbered(self, appends: list[tuple[bytes, bytes]]) -> dict[bytes, bytes | None]:
+        """The records under the keys they get, and the last number of each log."""
+        writes: dict[bytes, bytes | None] = {}
+        staged, flying = self._open.writes, self._flying.writes
+        for prefix, record in appends:
+            for group in (writes, staged, flying):
+                if prefix in group:
+                    last = group[prefix]
+                    break
+            else:
+                last = self._durable(prefix)
+            number = (int.from_bytes(last or b"", "big") + 1).to_bytes(NUMBER_BYTES, "big")
+            writes[prefix] = number
+            writes[prefix + number] = record
+        return writes
 
     def _require_taking(self) -> None:
         if self._refusal is not None:

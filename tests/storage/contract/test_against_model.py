@@ -17,14 +17,17 @@ from torusdb.storage.commands import NOTHING, Clear, Commit, Range
 
 # Few bytes, so that keys collide, extend one another and touch the ends of byte order.
 keys = st.binary(min_size=1, max_size=2).map(lambda raw: b"k" + bytes(b"\x00\x01\x7f\xff"[n % 4] for n in raw))
-bounds = st.one_of(keys, st.sampled_from([b"a", b"k", b"l"]))
+bounds = st.one_of(keys, st.sampled_from([b"a", b"k", b"ka", b"ka\x00", b"ka" + bytes(7) + b"\x03", b"kb", b"l"]))
 values = st.one_of(st.binary(max_size=8), st.integers(0, 300).map(lambda size: b"x" * size))
+logs = st.sampled_from([b"ka", b"kb"])
+"""Prefixes beside the keys above: what is appended shows in the same ranges."""
 tally_keys = st.sampled_from([b"t1", b"t2"])
 commits = st.builds(
     Commit,
     st.lists(st.tuples(keys, values), max_size=30),
     st.lists(keys, max_size=5),
     st.lists(st.tuples(tally_keys, st.integers(-3, 3), st.integers(-500, 500)), max_size=3),
+    st.lists(st.tuples(logs, values), max_size=4),
 )
 budgets = st.one_of(st.integers(1, 40), st.just(1 << 40))
 

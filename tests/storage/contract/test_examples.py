@@ -175,3 +175,59 @@ def test_clear_drops_what_was_staged_before_it_and_keeps_what_follows(harness: H
     harness.settle()
     assert scan(harness, b"k", b"k9") == ([b"k1"], False)
     assert harness.engine.tally([b"kt"]) == [(1, 4)]
+
+
+LOG, OTHER_LOG = b"log1", b"log2"
+
+
+def append(harness: Harness, *pairs: tuple[bytes, bytes]) -> None:
+    harness.staged(harness.engine.commit(Commit([], appends=list(pairs))))
+
+
+def numbered(log: bytes, *records: tuple[int, bytes]) -> list[tuple[bytes, bytes]]:
+    return [(log + number.to_bytes(8, "big"), record) for number, record in records]
+
+
+def read_log(harness: Harness, log: bytes) -> list[tuple[bytes, bytes]]:
+    page = harness.engine.range(Range(log + b"\x00", log + b"\xff", False, UNBOUNDED, UNBOUNDED))
+    return list(page.records)
+
+
+def last_number(harness: Harness, log: bytes) -> int:
+    return int.from_bytes(harness.engine.get_guarded([log])[0][0] or b"", "big")
+
+
+def test_appended_records_are_numbered_in_the_order_of_commits_each_log_by_itself(harness: Harness) -> None:
+    append(harness, (LOG, b"a"), (OTHER_LOG, b"x"), (LOG, b"b"))
+    harness.staged(harness.engine.commit(Commit([(b"item", b"1")], [], [], [(LOG, b"c")])))
+    assert read_log(harness, LOG) == numbered(LOG, (1, b"a"), (2, b"b"), (3, b"c"))
+    assert read_log(harness, OTHER_LOG) == numbered(OTHER_LOG, (1, b"x"))
+    assert harness.engine.get([LOG, OTHER_LOG, b"item"]) == [(3).to_bytes(8, "big"), (1).to_bytes(8, "big"), b"1"]
+
+
+def test_what_is_appended_shows_when_it_is_durable_and_is_numbered_at_once(harness: Harness) -> None:
+    append(harness, (LOG, b"a"))
+    harness.hold()
+    append(harness, (LOG, b"b"))
+    append(harness, (LOG, b"c"))
+    assert last_number(harness, LOG) == 3
+    if harness.stages:
+        assert read_log(harness, LOG) == numbered(LOG, (1, b"a"))
+        assert harness.engine.get([LOG]) == [(1).to_bytes(8, "big")]
+    harness.settle()
+    assert read_log(harness, LOG) == numbered(LOG, (1, b"a"), (2, b"b"), (3, b"c"))
+
+
+def test_a_log_that_is_trimmed_goes_on_counting(harness: Harness) -> None:
+    append(harness, *((LOG, b"%d" % n) for n in range(5)))
+    harness.staged(harness.engine.clear(Clear(LOG + b"\x00", LOG + b"\xff")))
+    assert read_log(harness, LOG) == []
+    append(harness, (LOG, b"next"))
+    assert read_log(harness, LOG) == numbered(LOG, (6, b"next"))
+
+
+def test_a_log_that_is_cleared_with_its_prefix_is_gone(harness: Harness) -> None:
+    append(harness, (LOG, b"a"), (OTHER_LOG, b"x"))
+    harness.staged(harness.engine.clear(Clear(LOG, OTHER_LOG)))
+    assert harness.engine.get([LOG]) == [None]
+    assert read_log(harness, OTHER_LOG) == numbered(OTHER_LOG, (1, b"x"))
