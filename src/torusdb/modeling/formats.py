@@ -88,9 +88,15 @@ def _text_format(field: str, codec: Codec, spec: str, where: str) -> Format:
     kind = codec.plain
     if _is_choice(kind):
         texts = get_args(kind) or [member.value for member in kind]
+        by_value = {value: _wire_text(codec, value) for value in get_args(kind) or kind}
+
+        def write(value: Any) -> str:
+            text = by_value.get(value) if isinstance(value, str | Enum) else None
+            return text if text is not None else _wire_text(codec, value)
+
         return Format(
             field,
-            lambda value: _wire_text(codec, value),
+            write,
             lambda text: codec.decode({"S": text}),
             characters=frozenset("".join(texts)),
             ranges=False,
@@ -142,10 +148,10 @@ def _number_format(field: str, codec: Codec, spec: str, where: str) -> Format:
     top = 10**width - 1
 
     def write(value: Any) -> str:
-        number = int(_wire_text(codec, value))
+        number: int = value if type(value) is int else int(_wire_text(codec, value))
         if not 0 <= number <= top:
             raise InvalidValue(f"{number} does not fit into {width} digits, which hold 0 to {top}")
-        return f"{top - number if inverted else number:0{width}}"
+        return str(top - number if inverted else number).zfill(width)
 
     def read(text: str) -> Any:
         return value_of(top - int(text) if inverted else int(text))

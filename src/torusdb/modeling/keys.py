@@ -84,6 +84,7 @@ class BoundKey(Generic[E]):
     None, which leaves the entity out of the index."""
 
     __slots__ = (
+        "_texts",
         "fields",
         "index",
         "label",
@@ -118,6 +119,7 @@ class BoundKey(Generic[E]):
         for part in self.sort:
             part.template.check_sorts()
         self._check_shards()
+        self._texts = [(part.attribute.name, part.template.kind, part.template.text) for part in self.parts]
         self.fields = tuple(
             dict.fromkeys(
                 [field for part in self.parts for field in part.template.fields]
@@ -148,11 +150,11 @@ class BoundKey(Generic[E]):
 
     def wires(self, values: Mapping[str, Any]) -> Item | None:
         found: Item = {}
-        for part in self.parts:
-            wire = part.template.wire(values)
-            if wire is None:
+        for name, kind, text in self._texts:
+            value = text(values)
+            if value is None:
                 return None
-            found[part.attribute.name] = wire
+            found[name] = {kind: value}
         if self.shard_by is not None:
             if values[self.shard_by] is None:
                 return None

@@ -87,16 +87,19 @@ def _encode_int(value: Any) -> Wire:
 def _encode_float(value: Any) -> Wire:
     if type(value) is not float and type(value) is not int:
         raise refuse(value, "a float")
-    number = float(value)
-    _check_number(Decimal(repr(number)))
-    return {"N": repr(number)}
+    text = repr(float(value))
+    if "e" in text or "n" in text:  # as in inf and nan
+        _check_number(Decimal(text))
+    return {"N": text}
 
 
 def _encode_decimal(value: Any) -> Wire:
     if not isinstance(value, Decimal):
         raise refuse(value, "a Decimal")
-    _check_number(value)
-    return {"N": str(value)}
+    text = str(value)
+    if len(text) > NUMBER_DIGITS_MAX or "E" in text or not value.is_finite():
+        _check_number(value)
+    return {"N": text}
 
 
 def _check_number(value: Decimal) -> None:
@@ -148,7 +151,7 @@ def datetime_text(value: Any) -> str:
         raise refuse(value, "a datetime")
     if value.tzinfo is not UTC:
         value = in_utc(value)
-    text: str = value.isoformat(timespec="microseconds")
+    text: str = value.isoformat("T", "microseconds")
     return text[:26] + "Z"
 
 

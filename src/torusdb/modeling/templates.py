@@ -45,7 +45,10 @@ class Template:
         else:
             self.formats = [_bare(self.literals, texts[1::2], kind, codecs, where)]
         self.fields = tuple(each.field for each in self.formats)
-        self._writers = list(zip(self.fields, (each.write for each in self.formats), self.literals[1:], strict=True))
+        self._writers = [
+            (each.field, each.write, following, bool(following) and each.shape is None)
+            for each, following in zip(self.formats, self.literals[1:], strict=True)
+        ]
         self._check()
 
     def _check(self) -> None:
@@ -67,19 +70,20 @@ class Template:
     def text(self, values: Mapping[str, Any]) -> Any:
         """The key's value; None if a field is None."""
         result = self.literals[0]
-        for field, write, following in self._writers:
-            value = values[field]
-            if value is None:
-                return None
-            try:
+        field = ""
+        try:
+            for field, write, following, ended in self._writers:
+                value = values[field]
+                if value is None:
+                    return None
                 text = write(value)
-            except InvalidValue as error:
-                raise InvalidValue(f"{self.where}.{field}: {error}") from None
-            if self.kind != "S":
-                return text
-            if following and (text + following).find(following) != len(text):
-                raise InvalidValue(f"{self.where}.{field}: {value!r} has {following!r} in it, which ends it in the key")
-            result += text + following
+                if self.kind != "S":
+                    return text
+                result += text + following
+                if ended and (text + following).find(following) != len(text):
+                    raise InvalidValue(f"{value!r} has {following!r} in it, which ends it in the key")
+        except InvalidValue as error:
+            raise InvalidValue(f"{self.where}.{field}: {error}") from None
         if not result:
             raise InvalidValue(f"{self.where}: a key cannot be empty")
         return result
