@@ -1,4 +1,4 @@
-"""The model that most of these tests use: a shop in one table, with indexes that are sparse, overloaded, sharded, local."""
+"""The model of most of these tests: a shop in one table, with indexes that are sparse, overloaded, sharded, local."""
 
 from __future__ import annotations
 
