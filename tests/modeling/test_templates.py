@@ -87,12 +87,9 @@ def fields(source: str) -> st.SearchStrategy[dict[str, Any]]:
 @pytest.mark.parametrize("source", SORTED + INVERTED + OTHERS)
 def test_what_is_written_is_read_back(source: str, data: st.DataObject) -> None:
     made, values = template(source), data.draw(fields(source))
-    try:
-        text = made.text(values)
-    except InvalidValue as refusal:
-        assert "a key cannot be empty" in str(refusal)
-        return
-    assert made.parse(text) == values
+    if source == "{text}" and not values["text"]:
+        return  # a key cannot be empty
+    assert made.parse(made.text(values)) == values
 
 
 @settings(max_examples=40)
@@ -147,10 +144,26 @@ def test_a_field_that_is_none_leaves_no_key() -> None:
         ("{number:02}", {"number": -1}, "Thing.key.number: -1 does not fit into 2 digits, which hold 0 to 99"),
         ("{number:02}", {"number": "1"}, "Thing.key.number: '1' is not an int"),
         ("{number:02}", {"number": True}, "Thing.key.number: True is not an int"),
-        ("{price:05.1}", {"price": Decimal("0.25")}, "Thing.key.price: 0.25 does not fit into the format 05.1, which has no sign"),
-        ("{price:05.1}", {"price": Decimal(-1)}, "Thing.key.price: -1 does not fit into the format 05.1, which has no sign"),
-        ("{price:05.1}", {"price": Decimal(1000)}, "Thing.key.price: 1000 does not fit into the format 05.1, which has no sign"),
-        ("{price:05.1}", {"price": Decimal("NaN")}, "Thing.key.price: Decimal('NaN') is not a Decimal that is a number"),
+        (
+            "{price:05.1}",
+            {"price": Decimal("0.25")},
+            "Thing.key.price: 0.25 does not fit into the format 05.1, which has no sign",
+        ),
+        (
+            "{price:05.1}",
+            {"price": Decimal(-1)},
+            "Thing.key.price: -1 does not fit into the format 05.1, which has no sign",
+        ),
+        (
+            "{price:05.1}",
+            {"price": Decimal(1000)},
+            "Thing.key.price: 1000 does not fit into the format 05.1, which has no sign",
+        ),
+        (
+            "{price:05.1}",
+            {"price": Decimal("NaN")},
+            "Thing.key.price: Decimal('NaN') is not a Decimal that is a number",
+        ),
         ("{day}", {"day": datetime(2024, 1, 1)}, "Thing.key.day: datetime.datetime(2024, 1, 1, 0, 0) is not a date"),
         (
             "{time}",
@@ -158,12 +171,16 @@ def test_a_field_that_is_none_leaves_no_key() -> None:
             "Thing.key.time: datetime.datetime(2024, 1, 1, 0, 0) has no time zone: give it one, as datetime.now(timezone.utc) has",
         ),
         ("{text}", {"text": ""}, "Thing.key: a key cannot be empty"),
-        ("{text}", {"text": "\U0010ffff"}, "Thing.key.text: '\\U0010ffff' has the character U+10FFFF, which no key can have"),
+        (
+            "{text}",
+            {"text": "\U0010ffff"},
+            "Thing.key.text: '\\U0010ffff' has the character U+10FFFF, which no key can have",
+        ),
         ("{text}", {"text": 1}, "Thing.key.text: 1 is not a str"),
         ("{size}", {"size": "s"}, "Thing.key.size: 's' is not a Size"),
         ("{size}", {"size": []}, "Thing.key.size: [] is not a Size"),
     ],
-)  # fmt: skip
+)
 def test_values_that_have_no_place(source: str, values: dict[str, Any], refusal: str) -> None:
     with pytest.raises(InvalidValue) as caught:
         template(source).text(values)
@@ -192,12 +209,18 @@ def test_a_template_begins_with_what_is_known() -> None:
         ("{text}{number:02}", "Thing.key has nothing between {text} and what follows it"),
         ("{other}{text}", "Thing.key has nothing between {other} and what follows it"),
         ("{text:08}", "Thing.key has {text}, which is a text and takes no format, such as '08'"),
-        ("{number:8}", "Thing.key has {number}, which has the format '8'; numbers take 08 (any width), newest_first or newest_first:08"),
+        (
+            "{number:8}",
+            "Thing.key has {number}, which has the format '8'; numbers take 08 (any width), newest_first or newest_first:08",
+        ),
         ("{day:08}", "Thing.key has {day}, which has the format '08'; dates and times take newest_first or none"),
         ("{price}", "Thing.key has {price}, which is a Decimal, and needs a width and decimals, as in {price:012.2}"),
-        ("{price:02.1}", "Thing.key has {price}, which is a Decimal, and needs a width and decimals, as in {price:012.2}"),
+        (
+            "{price:02.1}",
+            "Thing.key has {price}, which is a Decimal, and needs a width and decimals, as in {price:012.2}",
+        ),
     ],
-)  # fmt: skip
+)
 def test_templates_that_cannot_be(source: str, refusal: str) -> None:
     with pytest.raises(ModelError) as caught:
         template(source)

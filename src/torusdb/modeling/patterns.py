@@ -5,7 +5,6 @@ read more than it says, fails where it stands and not in production."""
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -59,15 +58,9 @@ class Pattern(Generic[P, R]):
         return f"<pattern {self.name}: {self.description}>"
 
     def _sample(self) -> R:
-        try:
-            hints = typing.get_type_hints(self.make)
-        except NameError as error:
-            raise ModelError(
-                f"The pattern {self.name} has an annotation with {error.name}, which is not known there"
-            ) from None
         code = self.make.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        samples = {name: self._sample_of(name, hints) for name in names}
+        samples = {name: self._sample_of(name) for name in names}
         try:
             plan = self.make(**samples)  # type: ignore[call-arg]
         except ModelingError as error:
@@ -76,10 +69,18 @@ class Pattern(Generic[P, R]):
             raise ModelError(f"The pattern {self.name} makes {plan!r}, which is no Get, BatchGet, Query or Scan")
         return plan
 
-    def _sample_of(self, name: str, hints: dict[str, Any]) -> Any:
-        if name not in hints:
+    def _sample_of(self, name: str) -> Any:
+        annotation = self.make.__annotations__.get(name)
+        if annotation is None:
             raise ModelError(f"The pattern {self.name} takes {name}, which has no type")
-        return sample(hints[name], f"The pattern {self.name} takes {name}, which")
+        if isinstance(annotation, str):
+            try:
+                annotation = eval(annotation, self.make.__globals__)  # noqa: S307 - the user's own source
+            except NameError as error:
+                raise ModelError(
+                    f"The pattern {self.name} takes {name}, whose type has {error.name} in it, which is not known there"
+                ) from None
+        return sample(annotation, f"The pattern {self.name} takes {name}, which")
 
     def _checked(self, plan: Get[Any] | BatchGet[Any] | Read[Any] | Count[Any], allow_scan: bool) -> Table:
         read = plan.query if isinstance(plan, Count) else plan
