@@ -208,7 +208,9 @@ def test_the_attributes_of_a_key_of_several_are_fixed_from_the_left() -> None:
     assert conditions_of(key, *partition, Thing.number == 7, Thing.day == day, Thing.time >= time) == (
         "r = '0007#2024-01-02' AND s >= '2024-01-02T00:00:00.000000Z'"
     )
-    with pytest.raises(PlanRefused, match=r"^Thing\.time comes behind day in Thing\.by_several: give Thing\.day with =="):
+    with pytest.raises(
+        PlanRefused, match=r"^Thing\.time comes behind day in Thing\.by_several: give Thing\.day with =="
+    ):
         select(key, [*partition, Thing.number == 7, Thing.time >= time])
 
 

@@ -215,8 +215,27 @@ class BoundKey(Generic[E]):
             for mine, theirs in zip(self.parts, other.parts, strict=True)
         )
 
-    def could_have_written(self, key: Item) -> bool:
-        return all(part.template.parse(key[part.attribute.name][part.template.kind]) is not None for part in self.parts)
+    def is_taken_for(self, rival: BoundKey[Any], item: Item) -> bool:
+        """Whether a key that this one wrote could as well be the rival's, and its texts are to blame: keys of both are
+        told apart where no text holds what separates fields, so of two that are the same, the one is refused that has
+        more of that in its texts."""
+        separators = frozenset[str]().union(*(part.template.separators() for part in [*self.parts, *rival.parts]))
+        theirs = rival.count_in_texts(item, separators)
+        if theirs is None:
+            return False
+        mine = self.count_in_texts(item, separators)
+        return mine is None or theirs <= mine
+
+    def count_in_texts(self, item: Item, characters: frozenset[str]) -> int | None:
+        """How many of the characters are in the texts of a key; None if it is not of this form."""
+        count = 0
+        for part in self.parts:
+            values = part.template.parse(item[part.attribute.name][part.template.kind])
+            if values is None:
+                return None
+            texts = [values[each.field] for each in part.template.formats if each.is_text and part.template.kind == "S"]
+            count += sum(text.count(each) for text in texts for each in characters)
+        return count
 
 
 def parts_can_equal(one: Part, other: Part, *, any_text: bool = False) -> bool:

@@ -185,7 +185,7 @@ class EntityModel(Generic[E]):
         for key in self._keys:
             key.write(values, item)
         for rival in self.rivals:
-            if rival.could_have_written(item):
+            if self.primary.is_taken_for(rival, item):
                 raise InvalidValue(
                     f"{entity!r} would have the key of a {rival.model.name}: a text in it looks like more fields"
                 )

@@ -278,8 +278,9 @@ class Update(Write[E]):
             actions.append(Action(version, "add", 1))
         text = update_text(actions, placeholders, self.assignments)
         # With a version the object is known to be as it was read; else that is asked of what the keys are made from.
-        as_read = self._as_read() or all_of(self.relied_on)
-        condition = all_of([self._presence(), as_read, self.when])
+        as_read = self._as_read()
+        relied_on = self.relied_on if as_read is None else [as_read]
+        condition = all_of([self._presence(), *relied_on, self.when])
         return {**self._base(placeholders, condition), "Key": self.ref.key, "UpdateExpression": text}
 
     def requests(self) -> list[Request]:

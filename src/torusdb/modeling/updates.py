@@ -104,8 +104,8 @@ def update_text(
 
 def _set(action: Action, placeholders: Placeholders) -> tuple[str, str]:
     place, value = action.place, action.value
-    if not isinstance(value, Operand) and place._codec.encode(value) is None:
-        return "REMOVE", placeholders.path(place._path)  # an empty set
+    if isinstance(value, builtins.set | frozenset) and not value and place._codec.absent is not None:
+        return "REMOVE", placeholders.path(place._path)  # as nothing is how an empty set is stored
     return "SET", f"{placeholders.path(place._path)} = {place._other_text(placeholders, value)}"
 
 
