@@ -1,4 +1,4 @@
-"""A model that cannot work fails where it is declared, with a sentence that names the class and the attribute or key."""
+"""A model that cannot work fails where it is declared, with a sentence that names the class and what is wrong in it."""
 
 from __future__ import annotations
 

@@ -93,10 +93,11 @@ def computed(
     return Declared(name=name, hidden=hidden, read_only=True, compute=compute, needs=needs)
 
 
-def version(*, default: int = 0, name: str | None = None) -> Any:
+def version(*, name: str | None = None, init: Literal[False] = False) -> Any:
     """How often the entity was written; 0 is never. A put, an update or a delete of an entity that someone else has
-    written meanwhile fails with ConditionFailed."""
-    return Declared(default=default, name=name, role="version")
+    written meanwhile fails with ConditionFailed. Objects begin with 0, and have the stored one once they are written
+    or read; to make an object of a version that comes from elsewhere, set it. (`init` is for type checkers.)"""
+    return Declared(default=0, name=name, role="version")
 
 
 def ttl(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Sequence, Set
 from decimal import Decimal
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar, overload
 
 from torusdb.modeling.errors import InvalidValue, PlanRefused
 from torusdb.modeling.expressions import Operand, Placeholders, encoded
@@ -51,7 +51,11 @@ class Place(Operand[T]):
     def set_if_missing(self, value: T) -> Action:
         return Action(self, "set_if_missing", value)
 
-    def add(self: Place[N] | Place[N | None], amount: N) -> Action:
+    @overload
+    def add(self: Place[N], amount: N) -> Action: ...
+    @overload
+    def add(self: Place[N | None], amount: N) -> Action: ...
+    def add(self: Place[Any], amount: Any) -> Action:
         """To a number, in one step that no other writer can come between; from its default where none is stored."""
         return Action(self, "add", amount)
 
@@ -61,11 +65,19 @@ class Place(Operand[T]):
     def prepend(self: Place[list[E]], values: Sequence[E]) -> Action:
         return Action(self, "prepend", list(values))
 
-    def add_to(self: Place[builtins.set[E]] | Place[frozenset[E]], values: Set[E]) -> Action:
+    @overload
+    def add_to(self: Place[builtins.set[E]], values: Set[E]) -> Action: ...
+    @overload
+    def add_to(self: Place[frozenset[E]], values: Set[E]) -> Action: ...
+    def add_to(self: Place[Any], values: Set[Any]) -> Action:
         """Puts elements into a set; those that are in it stay."""
         return Action(self, "add_to", values)
 
-    def delete_from(self: Place[builtins.set[E]] | Place[frozenset[E]], values: Set[E]) -> Action:
+    @overload
+    def delete_from(self: Place[builtins.set[E]], values: Set[E]) -> Action: ...
+    @overload
+    def delete_from(self: Place[frozenset[E]], values: Set[E]) -> Action: ...
+    def delete_from(self: Place[Any], values: Set[Any]) -> Action:
         """Takes elements out of a set; those that are not in it don't matter."""
         return Action(self, "delete_from", values)
 
