@@ -1,7 +1,7 @@
 """What `torusdb.modeling` adds to a client: the same work with bare dicts and with objects, in turn, in one process.
 
-Two clients: boto3 on a database in memory, which is what a program feels, and one that answers at once with what was recorded,
-which leaves the kit's own time. That is what the figures are about: the difference of two times
+Two clients: boto3 on a database in memory, which is what a program feels, and one that answers at once with what was
+recorded, which leaves the kit's own time. That is what the figures are about: the difference of two times
 that are fifty times as long is mostly noise.
 """
 

@@ -155,15 +155,18 @@ def test_asynchronous_transactions() -> None:
                 raise error[0]
             return {}
 
+    async def fail(store: AsyncStore) -> None:
+        async with store.transaction() as transaction:
+            transaction.put(Customer(id="1"))
+            raise KeyError
+
     async def run() -> None:
         store = AsyncStore(shop, Transactional())
         async with store.transaction() as transaction:
             transaction.put(Customer(id="1"))
         assert [list(each) for each in requests[0]["TransactItems"]] == [["Put"]]
         with pytest.raises(KeyError):
-            async with store.transaction() as transaction:
-                transaction.put(Customer(id="1"))
-                raise KeyError
+            await fail(store)
         assert len(requests) == 1
         error.append(
             ServiceError("TransactionCanceledException", CancellationReasons=[{"Code": "TransactionConflict"}])
@@ -179,8 +182,8 @@ def test_asynchronous_pauses() -> None:
     pauses: list[float] = []
 
     class Nothing:
-        async def batch_write_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:
-            return {"UnprocessedItems": RequestItems}
+        async def batch_write_item(self, **parameters: Any) -> dict[str, Any]:
+            return {"UnprocessedItems": parameters["RequestItems"]}
 
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)

@@ -40,8 +40,13 @@ def test_answers_are_in_the_order_of_the_keys(store: Store) -> None:
 
 def test_the_last_of_several_writes_of_an_item_is_done(store: Store) -> None:
     store.write_many(
-        [Put(Customer(id="1", name="a")), Put(Customer(id="1", name="b")), Put(Customer(id="2")), Delete(Ref(Customer, id="2"))]
-    )  # fmt: skip
+        [
+            Put(Customer(id="1", name="a")),
+            Put(Customer(id="1", name="b")),
+            Put(Customer(id="2")),
+            Delete(Ref(Customer, id="2")),
+        ]
+    )
     assert store.get(Customer, id="1") == Customer(id="1", name="b")
     assert store.get(Customer, id="2") is None
 
@@ -54,16 +59,16 @@ class Grudging:
         self.does = does
         self.asked: list[int] = []
 
-    def batch_write_item(self, RequestItems: dict[str, Any]) -> Any:
-        (items,) = RequestItems.values()
+    def batch_write_item(self, **parameters: Any) -> Any:
+        (items,) = parameters["RequestItems"].values()
         self.asked.append(len(items))
         done = self.does.pop(0)
         if items[:done]:
             self.client.batch_write_item(RequestItems={"shop": items[:done]})
         return {"UnprocessedItems": {"shop": items[done:]} if items[done:] else {}}
 
-    def batch_get_item(self, RequestItems: dict[str, Any]) -> Any:
-        keys = RequestItems["shop"]["Keys"]
+    def batch_get_item(self, **parameters: Any) -> Any:
+        keys = parameters["RequestItems"]["shop"]["Keys"]
         self.asked.append(len(keys))
         done = self.does.pop(0)
         found = self.client.batch_get_item(RequestItems={"shop": {"Keys": keys[:done]}})["Responses"] if done else {}

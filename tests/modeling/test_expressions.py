@@ -117,16 +117,32 @@ def text_of(condition: Condition) -> tuple[str, dict[str, str], list[Any]]:
     ("condition", "text", "values"),
     [
         (Fact.size == 1, "#n0 = :v0", ["1"]),
-        ((Fact.size == 1) & (Fact.size != 2) & (Fact.name < "x"), "#n0 = :v0 AND #n0 <> :v1 AND #n1 < :v2", ["1", "2", "x"]),
-        ((Fact.size == 1) | (Fact.size == 2) & (Fact.size == 3), "#n0 = :v0 OR (#n0 = :v1 AND #n0 = :v2)", ["1", "2", "3"]),
+        (
+            (Fact.size == 1) & (Fact.size != 2) & (Fact.name < "x"),
+            "#n0 = :v0 AND #n0 <> :v1 AND #n1 < :v2",
+            ["1", "2", "x"],
+        ),
+        (
+            (Fact.size == 1) | (Fact.size == 2) & (Fact.size == 3),
+            "#n0 = :v0 OR (#n0 = :v1 AND #n0 = :v2)",
+            ["1", "2", "3"],
+        ),
         (~((Fact.size == 1) | (Fact.size == 2)), "NOT (#n0 = :v0 OR #n0 = :v1)", ["1", "2"]),
-        ((Fact.size == 1) & ((Fact.size == 2) | (Fact.size == 3)), "#n0 = :v0 AND (#n0 = :v1 OR #n0 = :v2)", ["1", "2", "3"]),
+        (
+            (Fact.size == 1) & ((Fact.size == 2) | (Fact.size == 3)),
+            "#n0 = :v0 AND (#n0 = :v1 OR #n0 = :v2)",
+            ["1", "2", "3"],
+        ),
         (Fact.size == Fact.number, "#n0 = #n1", []),
         (Fact.size.in_([1, 2]), "#n0 IN (:v0, :v1)", ["1", "2"]),
         (Fact.words[0].size() >= 3, "size(#n0[0]) >= :v0", ["3"]),
-        (Fact.places["here"].exists() & Fact.note.missing(), "attribute_exists(#n0.#n1) AND attribute_not_exists(#n2)", []),
+        (
+            Fact.places["here"].exists() & Fact.note.missing(),
+            "attribute_exists(#n0.#n1) AND attribute_not_exists(#n2)",
+            [],
+        ),
     ],
-)  # fmt: skip
+)
 def test_text_is_always_the_same(condition: Condition, text: str, values: list[str]) -> None:
     found = text_of(condition)
     assert (found[0], found[2]) == (text, values)
@@ -148,10 +164,14 @@ def test_text_is_always_the_same(condition: Condition, text: str, values: list[s
         (lambda: Fact.words["x"], InvalidValue, "Fact.words has no ['x']"),
         (lambda: Fact.places[0], InvalidValue, "Fact.places has no [0]"),
         (lambda: Fact.size.nothing, AttributeError, "Fact.size has no nothing"),
-        (lambda: bool(Fact.size == 1), TypeError, "A condition is neither true nor false by itself: put conditions together with &, | and ~"),
+        (
+            lambda: bool(Fact.size == 1),
+            TypeError,
+            "A condition is neither true nor false by itself: put conditions together with &, | and ~",
+        ),
         (lambda: list(Fact.words), TypeError, "Fact.words is an expression, and cannot be iterated over"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_asked(make: Callable[[], Any], kind: type[Exception], refusal: str) -> None:
     with pytest.raises(kind) as caught:
         make()

@@ -148,7 +148,7 @@ def test_chosen_attributes_come_as_tuples(store: Store, client: Recorder) -> Non
 QUERIES: list[Callable[[], Any]] = [
     lambda: Order.key.query(Order.customer == "1"),
     lambda: Order.by_status.query(Order.status == Status.PAID).newest_first(),
-    lambda: Order.all_by_day.query(),
+    Order.all_by_day.query,
     lambda: Order.all_by_day.query().newest_first(),
     lambda: Order.all_by_day.query(Order.placed.between(MIDNIGHT, MIDNIGHT + timedelta(hours=15))),
     lambda: Order.by_status.query(Order.status == Status.OPEN).filter(Order.total > Decimal(20)),
@@ -222,12 +222,12 @@ def test_another_querys_cursor_is_refused(filled: Store) -> None:
         Scan(Order),
     ]
     for other in others:
-        with pytest.raises(CursorRefused, match="^This cursor is of another query$"):
+        with pytest.raises(CursorRefused, match=r"^This cursor is of another query$"):
             filled.run(other.after(cursor))
     for same in (query.limit(7), query.page_size(2), query.consistent(), query.only(Order.number)):
         assert len(filled.run(same.after(cursor).limit(1)).all()) == 1
     for damaged in ("", "x", cursor[:-3], "2" + cursor[1:], cursor[:20], "1" + "A" * 40, "1\u00e9"):
-        with pytest.raises(CursorRefused, match="^This is not a cursor, or it is damaged$"):
+        with pytest.raises(CursorRefused, match=r"^This is not a cursor, or it is damaged$"):
             filled.run(query.after(damaged))
 
 

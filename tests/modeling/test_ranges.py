@@ -96,7 +96,9 @@ def holds(condition: KeyCondition, stored: Any) -> bool:
     """As the service compares: texts by their UTF-8, numbers by value."""
 
     def comparable(value: Any) -> Any:
-        return {"S": lambda: value.encode(), "N": lambda: Decimal(value), "B": lambda: value}[condition.kind]()
+        if condition.kind == "N":
+            return Decimal(value)
+        return value.encode() if condition.kind == "S" else value
 
     value, bounds = comparable(stored), [comparable(each) for each in condition.values]
     if condition.operator == "BETWEEN":
@@ -217,7 +219,10 @@ def test_the_attributes_of_a_key_of_several_are_fixed_from_the_left() -> None:
 def test_dates_stand_for_their_days_where_times_are_stored() -> None:
     first, last = date(2024, 1, 2), date(2024, 1, 4)
     times = [datetime(2024, 1, day, hour, tzinfo=UTC) for day in range(1, 6) for hour in (0, 12, 23)]
-    things = [Thing(id="1", number=1, day=first, time=time, price=Decimal(1), text="a", city="a", amount=Decimal(1), blob=b"") for time in times]  # fmt: skip
+    things = [
+        Thing(id="1", number=1, day=first, time=time, price=Decimal(1), text="a", city="a", amount=Decimal(1), blob=b"")
+        for time in times
+    ]
 
     def days(*conditions: Any) -> list[int]:
         return sorted({each.time.day for each in selected(Thing.by_time, things, *conditions)})
@@ -253,21 +258,61 @@ BATH = Thing.city == "Bath"
             "Thing.city is followed by '#' and does not sort by its values in Thing.by_places: "
             "give the range to .filter(…)",
         ),
-        (Thing.by_places, [BATH, Thing.price == Decimal(1)], "Thing.price is not in Thing.by_places (P, {city}#{number:04}#{day}#{text}): give it to .filter(…)"),
+        (
+            Thing.by_places,
+            [BATH, Thing.price == Decimal(1)],
+            "Thing.price is not in Thing.by_places (P, {city}#{number:04}#{day}#{text}): give it to .filter(…)",
+        ),
         (Thing.by_places, [BATH, BATH], "Thing.city has two values in one query"),
-        (Thing.by_places, [BATH, Thing.city > "B"], "Thing.city has a value and a range in one query: leave out the range"),
-        (Thing.by_number, [Thing.number > 1, Thing.number >= 2], "Thing.number has two ranges in one query: give one of them, and the rest to .filter(…)"),
-        (Thing.by_number, [Thing.number != 1], "Thing.number can have ==, a range or begins_with in a query: give the rest to .filter(…)"),
-        (Thing.by_number, [Thing.number.in_([1, 2])], "Thing.by_number cannot be asked this of Thing.number: give it to .filter(…)"),
-        (Thing.by_number, [~(Thing.number == 1)], "Thing.by_number cannot be asked this of Thing.number: give it to .filter(…)"),
-        (Thing.by_number, [Thing.number == Thing.number], "Thing.number is compared with Thing.number, which a key cannot be: give it to .filter(…)"),
-        (Thing.by_number, [Thing.number.between(5, 3)], "Thing.number has a range with nothing in it: its end is before its beginning"),
+        (
+            Thing.by_places,
+            [BATH, Thing.city > "B"],
+            "Thing.city has a value and a range in one query: leave out the range",
+        ),
+        (
+            Thing.by_number,
+            [Thing.number > 1, Thing.number >= 2],
+            "Thing.number has two ranges in one query: give one of them, and the rest to .filter(…)",
+        ),
+        (
+            Thing.by_number,
+            [Thing.number != 1],
+            "Thing.number can have ==, a range or begins_with in a query: give the rest to .filter(…)",
+        ),
+        (
+            Thing.by_number,
+            [Thing.number.in_([1, 2])],
+            "Thing.by_number cannot be asked this of Thing.number: give it to .filter(…)",
+        ),
+        (
+            Thing.by_number,
+            [~(Thing.number == 1)],
+            "Thing.by_number cannot be asked this of Thing.number: give it to .filter(…)",
+        ),
+        (
+            Thing.by_number,
+            [Thing.number == Thing.number],
+            "Thing.number is compared with Thing.number, which a key cannot be: give it to .filter(…)",
+        ),
+        (
+            Thing.by_number,
+            [Thing.number.between(5, 3)],
+            "Thing.number has a range with nothing in it: its end is before its beginning",
+        ),
         (Thing.by_text, [Thing.text < ""], "Thing.text has a range with nothing in it: no text is before ''"),
         (Thing.by_several, [BATH], "Thing.by_several needs Thing.text == …, which is in its partition key"),
-        (Thing.by_several, [BATH, Thing.text > "a"], "Thing.by_several needs Thing.text == …, which is in its partition key"),
-        (Thing.by_amount, [Thing.amount > Decimal(1), Thing.amount < Decimal(2)], "Thing.amount is a whole key attribute, whose ranges with two ends are those of between"),
+        (
+            Thing.by_several,
+            [BATH, Thing.text > "a"],
+            "Thing.by_several needs Thing.text == …, which is in its partition key",
+        ),
+        (
+            Thing.by_amount,
+            [Thing.amount > Decimal(1), Thing.amount < Decimal(2)],
+            "Thing.amount is a whole key attribute, whose ranges with two ends are those of between",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(key: BoundKey[Any], conditions: list[Any], refusal: str) -> None:
     with pytest.raises(PlanRefused) as caught:
         select(key, conditions)

@@ -168,7 +168,8 @@ def test_a_field_that_is_none_leaves_no_key() -> None:
         (
             "{time}",
             {"time": datetime(2024, 1, 1)},
-            "Thing.key.time: datetime.datetime(2024, 1, 1, 0, 0) has no time zone: give it one, as datetime.now(timezone.utc) has",
+            "Thing.key.time: datetime.datetime(2024, 1, 1, 0, 0) has no time zone: "
+            "give it one, as datetime.now(timezone.utc) has",
         ),
         ("{text}", {"text": ""}, "Thing.key: a key cannot be empty"),
         (
@@ -211,7 +212,8 @@ def test_a_template_begins_with_what_is_known() -> None:
         ("{text:08}", "Thing.key has {text}, which is a text and takes no format, such as '08'"),
         (
             "{number:8}",
-            "Thing.key has {number}, which has the format '8'; numbers take 08 (any width), newest_first or newest_first:08",
+            "Thing.key has {number}, which has the format '8'; "
+            "numbers take 08 (any width), newest_first or newest_first:08",
         ),
         ("{day:08}", "Thing.key has {day}, which has the format '08'; dates and times take newest_first or none"),
         ("{price}", "Thing.key has {price}, which is a Decimal, and needs a width and decimals, as in {price:012.2}"),

@@ -1,6 +1,4 @@
-"""Transactions: what is sent, and what a cancelled one tells.
-
-Against a client that answers as the service does, where the database at hand has no transactions."""
+"""Transactions: what is sent, what is done, and what a cancelled one tells."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.modeling.shop import Customer, Order, Product, Status, order, shop
-from torusdb.modeling import PlanRefused, Reason, Ref, Store, TransactionFailed
+from torusdb.modeling import Get, PlanRefused, Reason, Ref, Store, TransactionFailed
 
 
 class ServiceError(Exception):
@@ -65,11 +63,42 @@ def test_a_transaction_is_one_request() -> None:
     assert book.revision == 3
 
 
+def test_all_of_it_is_done_or_nothing(store: Store) -> None:
+    ann, book = Customer(id="1", name="Ann"), Product(code="b", name="Book", shelf=3, stock=1)
+    with store.transaction() as transaction:
+        transaction.insert(ann)
+        transaction.put(book)
+    assert store.get_many([Ref(Customer, id="1")]) == [ann]
+    assert (book.revision, store.get(Product, code="b")) == (1, book)
+
+    def buy(number: int) -> None:
+        with store.transaction() as transaction:
+            transaction.insert(order(number))
+            transaction.update(Ref(Product, code="b"), Product.stock.add(-1), when=Product.stock > 0)
+            transaction.update(Ref(Customer, id="1"), Customer.orders.add(1))
+            transaction.check(Ref(Customer, id="barred"), Customer.id.missing())
+
+    buy(1)
+    with pytest.raises(TransactionFailed) as caught:
+        buy(2)
+    blamed = caught.value.reasons[1]
+    assert [each is None for each in caught.value.reasons] == [True, False, True, True]
+    assert blamed is not None
+    assert (blamed.code, blamed.entity) == ("ConditionalCheckFailed", store.get(Product, code="b"))
+    assert [each.number for each in store.run(Order.key.query(Order.customer == "1"))] == [1]
+    assert store.run(Get(Customer, id="1")) == Customer(id="1", name="Ann", orders=1)
+
+
 def test_nothing_is_sent_when_its_block_fails_or_has_nothing() -> None:
     client = Transactional()
-    with pytest.raises(KeyError), Store(shop, client).transaction() as transaction:
-        transaction.put(Customer(id="1"))
-        raise KeyError
+
+    def fail() -> None:
+        with Store(shop, client).transaction() as transaction:
+            transaction.put(Customer(id="1"))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     with Store(shop, client).transaction():
         pass
     assert client.requests == []
@@ -86,12 +115,11 @@ def test_a_cancelled_transaction_tells_which_of_its_actions_are_to_blame() -> No
         ],
     )
     book = Product(code="b", name="Book", shelf=3)
-    with (
-        pytest.raises(TransactionFailed) as caught,
-        Store(shop, Transactional(error)).transaction() as transaction,
-    ):
-        transaction.put(book)
-        transaction.update(Ref(Customer, id="1"), Customer.orders.add(1), when=Customer.orders < 5)
+    transaction = Store(shop, Transactional(error)).transaction()
+    transaction.put(book)
+    transaction.update(Ref(Customer, id="1"), Customer.orders.add(1), when=Customer.orders < 5)
+    with pytest.raises(TransactionFailed) as caught:
+        transaction.__exit__(None, None, None)
     first, second = caught.value.reasons
     assert first is None
     assert isinstance(second, Reason)

@@ -177,18 +177,39 @@ def test_what_is_taken_from_the_object_must_still_be_stored_so(store: Store, cli
     ("target", "actions", "refusal"),
     [
         (ANN, [], "An update of Customer needs at least one action"),
-        (ANN, [Customer.id.set("2")], "Customer.id is in the key of Customer, which cannot be updated: delete it and put another"),
+        (
+            ANN,
+            [Customer.id.set("2")],
+            "Customer.id is in the key of Customer, which cannot be updated: delete it and put another",
+        ),
         (ANN, [Order.total.set(Decimal(1))], "Order.total is no attribute of Customer"),
         (ANN, [Customer.name.set("a"), Customer.name.set("b")], "Customer.name is changed twice in one update"),
-        (Ref(Product, code="b"), [Product.code.set("c")], "Product.code is in the key of Product, which cannot be updated: delete it and put another"),
+        (
+            Ref(Product, code="b"),
+            [Product.code.set("c")],
+            "Product.code is in the key of Product, which cannot be updated: delete it and put another",
+        ),
         (Ref(Product, code="b"), [Product.label.set("c")], "Product.label is read-only"),
         (Ref(Product, code="b"), [Product.revision.add(1)], "Product.revision is the version, which counts by itself"),
         (Ref(Product, code="b"), [Product.name.remove()], "Product.name cannot be removed: a Product needs it"),
-        (Ref(Product, code="b"), [Product.name.set("x")], "Product.label changes with this, and needs Product.shelf as well: set that too, or give the entity itself instead of a Ref"),
-        (order(1), [Order.number.add(1)], "Order.number is in the key of Order, which cannot be updated: delete it and put another"),
-        (Product(code="b", name="B", shelf=1), [Product.shelf.add(1)], "Product.shelf.add(1) changes Product.label, which needs to know what becomes of it: use .set(value)"),
+        (
+            Ref(Product, code="b"),
+            [Product.name.set("x")],
+            "Product.label changes with this, and needs Product.shelf as well: "
+            "set that too, or give the entity itself instead of a Ref",
+        ),
+        (
+            order(1),
+            [Order.number.add(1)],
+            "Order.number is in the key of Order, which cannot be updated: delete it and put another",
+        ),
+        (
+            Product(code="b", name="B", shelf=1),
+            [Product.shelf.add(1)],
+            "Product.shelf.add(1) changes Product.label, which needs to know what becomes of it: use .set(value)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(target: Any, actions: list[Action], refusal: str) -> None:
     with pytest.raises(PlanRefused) as caught:
         Update(target, *actions)
@@ -198,14 +219,18 @@ def test_what_is_refused(target: Any, actions: list[Action], refusal: str) -> No
 @pytest.mark.parametrize(
     ("action", "kind", "refusal"),
     [
-        (lambda: Customer.name.add(1), PlanRefused, "Customer.name is of the type str, and only to numbers can be added"),  # type: ignore[misc]
+        (
+            lambda: Customer.name.add(1),
+            PlanRefused,
+            "Customer.name is of the type str, and only to numbers can be added",
+        ),  # type: ignore[misc]
         (lambda: Customer.name.append(["a"]), PlanRefused, "Customer.name is of the type str, not a list"),  # type: ignore[misc]
         (lambda: Customer.name.add_to({"a"}), PlanRefused, "Customer.name is of the type str, not a set"),  # type: ignore[misc]
         (lambda: Customer.orders.set("x"), InvalidValue, "Customer.orders: 'x' is not an int"),  # type: ignore[arg-type]
         (lambda: Customer.tags.add_to(set()), InvalidValue, "Customer.tags: set() is nothing that is stored"),
         (lambda: Customer.notes["a"].set("x"), InvalidValue, "Customer.notes has no ['a']"),
     ],
-)  # fmt: skip
+)
 def test_actions_that_cannot_be(action: Any, kind: type[Exception], refusal: str) -> None:
     with pytest.raises(kind) as caught:
         Update(ANN, action()).requests()

@@ -59,9 +59,10 @@ reveal_type(Customer.age)  # torusdb.modeling.attributes.Attribute[int]
 ann.age = 4
 ann.age = "x"  # error
 
-Customer.age == 3
+has_age = Customer.age == 3
+reveal_type(has_age)  # torusdb.modeling.expressions.Condition
 Order.key.query(Customer.age == "3")  # error
-Customer.age > "3"  # error
+older = Customer.age > "3"  # error
 Customer.age.between(1, 2)
 Customer.age.between("a", 2)  # error
 Customer.age.begins_with("a")  # error
@@ -69,7 +70,7 @@ Customer.nickname.begins_with("a")
 Customer.tags.contains("a")
 Customer.tags.contains(1)  # error
 Order.placed.between(date(2024, 1, 1), date(2024, 1, 2))
-Order.placed >= datetime(2024, 1, 1, tzinfo=UTC)
+since = Order.placed >= datetime(2024, 1, 1, tzinfo=UTC)
 
 Customer.age.set(3)
 Customer.age.set("3")  # error
