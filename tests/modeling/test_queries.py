@@ -383,6 +383,43 @@ def test_key_attributes_are_not_filtered_by() -> None:
     assert query.filter(Reading.value > 1).requests()[0].parameters["FilterExpression"] == "#n1 > :v1"
 
 
+def test_conditions_are_on_attributes_of_what_is_read(store: Store) -> None:
+    refusal = r"^Customer\.orders is no attribute of Order$"
+    with pytest.raises(PlanRefused, match=refusal):
+        Order.key.query(Order.customer == "1").filter((Order.number > 1) & (Customer.orders > 1))
+    with pytest.raises(PlanRefused, match=refusal):
+        store.put(order(1), when=Customer.orders > 1)
+    with pytest.raises(PlanRefused, match=r"^Customer\.address\.city is no attribute of Order$"):
+        store.delete(order(1), when=Customer.address.city == "Bath")
+    assert customer_with_orders("1").filter(Customer.orders > 1).requests()
+
+
+def test_a_collection_meets_what_is_none_of_it(store: Store, client: Recorder) -> None:
+    client.put_item(TableName="shop", Item={"pk": {"S": "CUSTOMER#1"}, "sk": {"S": "#ORDER#1"}})
+    with pytest.raises(InvalidValue, match=r"^An item has None as its _type, which is none of Customer, Order$"):
+        store.run(customer_with_orders("1")).all()
+
+
+def test_shards_and_what_only_looks_like_them() -> None:
+    by_name = GlobalIndex("by_name", partition_key="gpk", sort_key="gsk")
+    table = Table("t", partition_key="pk", indexes=[by_name])
+
+    class Sharded(Entity, table=table):
+        key = Key("S#{id}")
+        by = Key("ALL", "{id}", index=by_name, shards=3, shard_by="id")
+        id: Attr[str]
+
+    class Plain(Entity, table=table):
+        key = Key("P#{id}")
+        by = Key("ALL#{place}", "{id}", index=by_name)
+        id: Attr[str]
+        place: Attr[str]
+
+    assert Sharded.by.query().mixed
+    assert Plain.by.query(Plain.place == "1").mixed
+    assert not Plain.by.query(Plain.place == "x#1").mixed
+
+
 def test_patterns_are_listed_by_their_table() -> None:
     assert shop.patterns == {"customer_with_orders": customer_with_orders, "orders_by_status": orders_by_status}
     assert repr(orders_by_status) == "<pattern orders_by_status: Orders of a status in a range of days>"

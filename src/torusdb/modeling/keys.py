@@ -25,6 +25,7 @@ E = TypeVar("E", bound="Entity")
 
 Templates = str | Sequence[str]
 
+SHARD_SEPARATOR: Final = "#"
 SHARDS_MAX: Final = 1000
 """A query of a sharded key is a request to each; beyond this a mistake is more likely than a purpose."""
 
@@ -174,7 +175,7 @@ class BoundKey(Generic[E]):
         item[name] = self.sharded(item[name], shard)
 
     def sharded(self, wire: Wire, shard: int) -> Wire:
-        return {"S": f"{wire['S']}#{shard:0{len(str(self.shards - 1))}}"}
+        return {"S": f"{wire['S']}{SHARD_SEPARATOR}{shard:0{len(str(self.shards - 1))}}"}
 
     def query(self, *conditions: Condition) -> Query[E]:
         """The entities of one partition. Conditions give each field of the partition key with `==`, and may give those

@@ -54,7 +54,7 @@ class Pages:
         self.positions: list[Position] = [BEGINNING] * len(self.requests)
         if read.start is not None:
             self.positions = read_cursor(self.requests, read.start)
-        limit = _request_limit(read)
+        limit = _request_limit(read, self.requests)
         if limit is not None:
             for request in self.requests:
                 request.parameters["Limit"] = limit
@@ -129,10 +129,10 @@ def count_work(count: Count[Any]) -> Work[int]:
     return total
 
 
-def _request_limit(read: Read[Any]) -> int | None:
+def _request_limit(read: Read[Any], requests: list[Request]) -> int | None:
     """What a request reads at most. Where some of what is read is thrown away, the limit says nothing of that."""
     limits = [read.page_items]
-    if read.limit_items is not None and not any("FilterExpression" in each.parameters for each in read.requests()):
+    if read.limit_items is not None and not any("FilterExpression" in each.parameters for each in requests):
         limits.append(read.limit_items)
     given = [limit for limit in limits if limit is not None]
     return min(given) if given else None

@@ -35,7 +35,7 @@ SAMPLES: Final[dict[Any, Any]] = {
 
 
 class Pattern(Generic[P, R]):
-    """Called, it makes the plan. `explanation`: what the plan for the samples does."""
+    """Called, it makes the plan."""
 
     def __init__(self, make: Callable[P, R], description: str, allow_scan: bool, filter_keeps: float | None) -> None:
         self.make = make
@@ -46,13 +46,17 @@ class Pattern(Generic[P, R]):
         plan = self._sample()
         self.table = self._checked(plan, allow_scan)
         self.operation: str = plan.query.operation if isinstance(plan, Count) else plan.operation
-        self.explanation: Explanation = plan.explain()
         if self.name in self.table.patterns:
             raise ModelError(f"The table {self.table.name} has the pattern {self.name} twice")
         self.table.patterns[self.name] = self
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.make(*args, **kwargs)
+
+    @property
+    def explanation(self) -> Explanation:
+        """What the plan for the samples does."""
+        return self._sample().explain()
 
     def __repr__(self) -> str:
         return f"<pattern {self.name}: {self.description}>"

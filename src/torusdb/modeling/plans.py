@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from torusdb.modeling.errors import ModelError, PlanRefused
 from torusdb.modeling.expressions import Comparison, Condition, Placeholders, all_of
 from torusdb.modeling.model import EntityModel
-from torusdb.modeling.reads import Explanation
+from torusdb.modeling.reads import Explanation, check_condition
 from torusdb.modeling.scalars import SCALARS, Item
 from torusdb.modeling.steps import Request
 from torusdb.modeling.updates import Action, Place
@@ -152,6 +152,11 @@ class Write(Generic[E]):
             assert version is not None
             self.entity.__dict__[version._field] = number
 
+    def _checked(self, when: Condition | None) -> Condition | None:
+        if when is not None:
+            check_condition([self.ref.model], when)
+        return when
+
     def _as_read(self) -> Condition | None:
         """That nobody else has written the object since it was read."""
         version = self.ref.model.version
@@ -187,7 +192,7 @@ class Put(Write[E]):
 
     def __init__(self, entity: E, when: Condition | None = None, *, new: bool = False) -> None:
         self.entity: E = entity
-        self.when = when
+        self.when = self._checked(when)
         self.new = new
         self.item = self._item()
 
@@ -221,7 +226,7 @@ class Delete(Write[E]):
     def __init__(self, target: E | Ref[E], when: Condition | None = None) -> None:
         self.ref = ref_of(target)
         self.entity = None if isinstance(target, Ref) else target
-        self.when = when
+        self.when = self._checked(when)
 
     @property
     def next_version(self) -> None:
@@ -242,7 +247,7 @@ class Check(Write[E]):
     def __init__(self, target: E | Ref[E], when: Condition) -> None:
         self.ref = ref_of(target)
         self.entity = None
-        self.when = when
+        self.when = self._checked(when)
 
     def parameters(self) -> dict[str, Any]:
         return {**self._base(Placeholders(), self.when), "Key": self.ref.key}
@@ -265,7 +270,7 @@ class Update(Write[E]):
         self.ref = ref_of(target)
         self.entity = None if isinstance(target, Ref) else target
         self.actions = actions
-        self.when = when
+        self.when = self._checked(when)
         self.assignments, self.relied_on = consequences(self.ref, self.entity, actions)
 
     def parameters(self) -> dict[str, Any]:

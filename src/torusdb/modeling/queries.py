@@ -60,12 +60,7 @@ class Query(Read[T]):
         return Count(self)
 
     def requests(self) -> list[Request]:
-        key, selection = self.key, self.selection
-        if key.shards == 1:
-            return [self._request(selection.partition)]
-        shards = range(key.shards) if selection.shard is None else [selection.shard]
-        name = key.partition[0].attribute.name
-        return [self._request({name: key.sharded(selection.partition[name], shard)}) for shard in shards]
+        return [self._request(partition) for partition in self._partitions()]
 
     def order(self) -> Callable[[Item], Any] | None:
         parts = [(part.attribute.name, part.template.kind) for part in self.key.sort]
@@ -94,6 +89,14 @@ class Query(Read[T]):
             + (f", at most {self.limit_items}" if self.limit_items else ""),
         )
 
+    def _partitions(self) -> list[Item]:
+        key, selection = self.key, self.selection
+        if key.shards == 1:
+            return [selection.partition]
+        shards = range(key.shards) if selection.shard is None else [selection.shard]
+        name = key.partition[0].attribute.name
+        return [{name: key.sharded(selection.partition[name], shard)} for shard in shards]
+
     def _request(self, partition: Item) -> Request:
         placeholders = Placeholders()
         texts = [f"{placeholders.name(name)} = {placeholders.value(wire)}" for name, wire in partition.items()]
@@ -108,12 +111,16 @@ class Query(Read[T]):
     def _is_mixed(self, keys: Sequence[BoundKey[Any]]) -> bool:
         """Whether what is selected can hold entities that are not asked for."""
         asked = {key.model.type_name for key in keys}
-        for model in self.table.entities.values():
-            if model.type_name not in asked:
-                for other in model.keys.values():
-                    if other.index is self.index and could_hold(self.selection, other):
-                        return True
-        return False
+        others = [
+            other
+            for model in self.table.entities.values()
+            if model.type_name not in asked
+            for other in model.keys.values()
+            if other.index is self.index
+        ]
+        return any(
+            could_hold(partition, self.selection.sort, other) for partition in self._partitions() for other in others
+        )
 
 
 class Count(Generic[T]):

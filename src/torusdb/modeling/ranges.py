@@ -14,7 +14,7 @@ from torusdb.modeling.attributes import Attribute
 from torusdb.modeling.errors import InvalidValue, PlanRefused
 from torusdb.modeling.expressions import BeginsWith, Between, Comparison, Condition, Operand, flattened
 from torusdb.modeling.formats import HIGHEST_CHARACTER, Format
-from torusdb.modeling.keys import BoundKey, Part
+from torusdb.modeling.keys import SHARD_SEPARATOR, BoundKey, Part
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.templates import ANYTHING, Atom, Template, can_equal, literal_atoms
 
@@ -279,13 +279,14 @@ def _common_beginning(one: str, other: str) -> str:
     return ""
 
 
-def could_hold(selection: Selection, other: BoundKey[Any]) -> bool:
-    """Whether what is selected can hold an entity with this key, of the same index."""
+def could_hold(partition: Item, sort: Iterable[KeyCondition], other: BoundKey[Any]) -> bool:
+    """Whether this range of this partition can hold an entity with this key, of the same index."""
     for part in other.partition:
-        wire = selection.partition[part.attribute.name]
-        if part.template.kind == "S" and part.template.parse(wire["S"]) is None:
-            return False
-    conditions = {each.attribute: each for each in selection.sort}
+        if part.template.kind == "S":
+            text = partition[part.attribute.name]["S"]
+            if part.template.parse(text if other.shards == 1 else text.rpartition(SHARD_SEPARATOR)[0]) is None:
+                return False
+    conditions = {each.attribute: each for each in sort}
     return all(
         can_equal(part.template.atoms(frozenset()), _atoms(conditions[part.attribute.name]))
         for part in other.sort

@@ -7,7 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from torusdb.modeling.attributes import Attribute
-from torusdb.modeling.errors import PlanRefused
+from torusdb.modeling.errors import InvalidValue, PlanRefused
 from torusdb.modeling.expressions import All, AnyOf, Condition, Placeholders, all_of
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import Request
@@ -68,6 +68,7 @@ class Read(Generic[T]):
         """What is read and does not fulfil these is thrown away, and costs what it costs to read."""
         keys = {name for part in self._key_attributes() for name in part}
         for condition in conditions:
+            check_condition(self.models, condition)
             for operand in condition.operands():
                 if operand._path[0] in keys:
                     raise PlanRefused(f"{operand!r} is a key attribute itself, and cannot be filtered by")
@@ -140,11 +141,23 @@ class Read(Generic[T]):
             return _chooser(self.models[0], self.chosen)
         if len(self.models) == 1:
             return self.models[0].decode
-        decoders = {model.type_name: model.decode for model in self.models}
-        type_attribute = self.table.type_attribute
-        return lambda item: decoders[item[type_attribute]["S"]](item)
+        return self._decode_by_type()
 
     # -- for the subclasses
+
+    def _decode_by_type(self) -> Callable[[Item], Any]:
+        decoders = {model.type_name: model.decode for model in self.models}
+        type_attribute = self.table.type_attribute
+
+        def decode(item: Item) -> Any:
+            name = item.get(type_attribute, {}).get("S")
+            if name not in decoders:
+                raise InvalidValue(
+                    f"An item has {name!r} as its {type_attribute}, which is none of {', '.join(decoders)}"
+                )
+            return decoders[name](item)
+
+        return decode
 
     def _with(self, **changes: Any) -> Self:
         changed = copy(self)
@@ -206,6 +219,18 @@ class Read(Generic[T]):
         if self.condition is not None:
             texts.append(readable(self.condition))
         return " AND ".join(texts) or None
+
+
+def check_condition(models: Sequence[EntityModel[Any]], condition: Condition) -> None:
+    """Refuses a condition on attributes of another entity: it would ask for what no item has."""
+    names = {attribute._stored for model in models for attribute in model.attributes.values()}
+    for operand in condition.operands():
+        own = not isinstance(operand, Attribute) or any(
+            model.attributes.get(operand._field) is operand for model in models
+        )
+        if not own or operand._path[0] not in names:
+            kinds = " or ".join(model.name for model in models)
+            raise PlanRefused(f"{operand!r} is no attribute of {kinds}")
 
 
 def readable(condition: Condition) -> str:
