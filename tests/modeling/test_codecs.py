@@ -144,6 +144,10 @@ def test_how_values_are_stored() -> None:
     assert stored(Level, Level.HIGH) == {"N": "2"}
 
 
+def test_what_was_stored_before_a_member_was_declared_has_its_default() -> None:
+    assert codec_of(Point, "x").decode({"M": {"x": {"N": "1"}}}) == Point(1)
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "refusal"),
     [
