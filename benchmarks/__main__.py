@@ -124,6 +124,16 @@ def run(
 
 
 @app.command()
+def modeling(
+    rounds: Annotated[int, typer.Option(min=1, help="How often each figure is taken, in turn with the others.")] = 9,
+) -> None:
+    """What the design kit adds to boto3: puts, gets, queries, and its import."""
+    from benchmarks.modeling import measure, table_of
+
+    typer.echo(table_of(*measure(rounds)))
+
+
+@app.command()
 def growth(
     peer: Peers = None,
     items: Annotated[list[int], typer.Option(min=1000, help="Sizes of the table. Repeatable.")] = GROWTH_SIZES,

@@ -1,0 +1,154 @@
+"""Attributes of entities: what stands in a class body, and what a class and its instances answer with.
+
+`Attr[T]` is what users annotate with. When the class is made, each becomes an `Attribute[T]`, which is in the class's
+namespace: `Customer.email` is an expression. An instance keeps its values in its own `__dict__`, which Python looks at
+first, so that `customer.email` costs what any attribute costs. Only read-only and computed attributes stand before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NoReturn, TypeVar, overload
+
+from torusdb.modeling.scalars import Codec, Wire
+from torusdb.modeling.updates import ZERO, Place
+
+T = TypeVar("T")
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final[Any] = _Missing()
+
+
+class Attr(Generic[T]):
+    """`name: Attr[str]` in the body of an entity: on the class an expression, on an instance a str."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: type) -> Attribute[T]: ...
+        @overload
+        def __get__(self, instance: object, owner: type) -> T: ...
+        def __get__(self, instance: object | None, owner: type) -> Any: ...
+
+        def __set__(self, instance: object, value: T) -> None: ...
+
+
+class Declared:
+    """What `attr(...)` and its like leave in a class body until the class is made."""
+
+    __slots__ = ("compute", "default", "default_factory", "hidden", "name", "needs", "read_only", "role")
+
+    def __init__(
+        self,
+        *,
+        default: Any = MISSING,
+        default_factory: Callable[[], Any] | None = None,
+        name: str | None = None,
+        hidden: bool = False,
+        read_only: bool = False,
+        role: Literal["value", "version", "ttl"] = "value",
+        compute: Callable[[Any], Any] | None = None,
+        needs: Sequence[str] = (),
+    ) -> None:
+        self.default = default
+        self.default_factory = default_factory
+        self.name = name
+        self.hidden = hidden
+        self.read_only = read_only
+        self.role = role
+        self.compute = compute
+        self.needs = tuple(needs)
+
+
+def attr(
+    *,
+    default: Any = MISSING,
+    default_factory: Callable[[], Any] | None = None,
+    name: str | None = None,
+    hidden: bool = False,
+    read_only: bool = False,
+) -> Any:
+    """`name`: what it is called in the table, where that is something else. `hidden`: not shown by `repr`. `read_only`:
+    set when the object is made, and never again, by no update either."""
+    return Declared(default=default, default_factory=default_factory, name=name, hidden=hidden, read_only=read_only)
+
+
+def computed(
+    compute: Callable[[Any], Any],
+    *,
+    needs: Sequence[str],
+    name: str | None = None,
+    hidden: bool = False,
+    init: Literal[False] = False,
+) -> Any:
+    """An attribute that follows from others, those that `needs` names: `computed(lambda order: order.price *
+    order.count, needs=["price", "count"])`. It is stored, can be queried and used in keys, and an update of what it
+    needs writes it again. (`init` is for type checkers: the constructor doesn't take it.)"""
+    return Declared(name=name, hidden=hidden, read_only=True, compute=compute, needs=needs)
+
+
+def version(*, name: str | None = None, init: Literal[False] = False) -> Any:
+    """How often the entity was written; 0 is never. A put, an update or a delete of an entity that someone else has
+    written meanwhile fails with ConditionFailed. Objects begin with 0, and have the stored one once they are written
+    or read; to make an object of a version that comes from elsewhere, set it. (`init` is for type checkers.)"""
+    return Declared(default=0, name=name, role="version")
+
+
+def ttl(
+    *, default: Any = MISSING, default_factory: Callable[[], datetime] | None = None, name: str | None = None
+) -> Any:
+    """When the table may drop the item: a datetime, stored as the service's TTL wants it, in whole seconds."""
+    return Declared(default=default, default_factory=default_factory, name=name, role="ttl")
+
+
+class Attribute(Place[T]):
+    """An attribute of an entity, as an expression. See `Place` and `Operand` for what can be done with it."""
+
+    __slots__ = ("_declared", "_field", "_owner", "_stored")
+
+    def __init__(self, owner: str, field: str, codec: Codec, declared: Declared) -> None:
+        self._stored = declared.name or field
+        super().__init__((self._stored,), codec, f"{owner}.{field}")
+        self._owner = owner
+        self._field = field
+        self._declared = declared
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        if instance is None:
+            return self
+        raise AttributeError(f"This {self._owner} has no {self._field}")
+
+    def _numeric_start(self) -> Wire:
+        default = self._declared.default
+        wire = self._codec.encode(default) if default is not MISSING else None
+        return wire or ZERO
+
+
+class ReadOnlyAttribute(Attribute[T]):
+    __slots__ = ()
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        if instance is None:
+            return self
+        try:
+            return instance.__dict__[self._field]
+        except KeyError:
+            return super().__get__(instance, owner)
+
+    def __set__(self, instance: object, value: Any) -> NoReturn:
+        raise AttributeError(f"{self._label} is read-only")
+
+
+class ComputedAttribute(ReadOnlyAttribute[T]):
+    __slots__ = ()
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        compute = self._declared.compute
+        assert compute is not None
+        return self if instance is None else compute(instance)

@@ -1,0 +1,65 @@
+"""What the kit refuses, and what it reports. One class for each thing a program may want to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class ModelingError(Exception):
+    """The base of all errors of the kit."""
+
+
+class ModelError(ModelingError):
+    """A declaration that cannot work: raised where the table, entity or pattern is declared."""
+
+
+class InvalidValue(ModelingError, ValueError):
+    """A value that its attribute or its place in a key cannot take; nothing was sent."""
+
+
+class PlanRefused(ModelingError):
+    """A query, an update or a batch that cannot be made into the requests it stands for; nothing was sent."""
+
+
+class CursorRefused(ModelingError, ValueError):
+    """A cursor that is damaged, or that another query made."""
+
+
+class ConditionFailed(ModelingError):
+    """The condition of a write did not hold; nothing was written.
+
+    `entity` is the stored entity that it was held against, None where there is none; `item` is the stored item."""
+
+    def __init__(self, message: str, entity: Any = None, item: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.entity = entity
+        self.item = item
+
+
+class TransactionFailed(ModelingError):
+    """A transaction was cancelled; nothing was written. `reasons` has one entry for each of its actions, in their
+    order: None where the action had no part in it."""
+
+    def __init__(self, message: str, reasons: Sequence[Reason | None]) -> None:
+        super().__init__(message)
+        self.reasons = list(reasons)
+
+
+class Reason(ModelingError):
+    """Why an action of a transaction could not be done. `code` is the service's ("ConditionalCheckFailed")."""
+
+    def __init__(self, action: str, code: str, message: str, entity: Any = None) -> None:
+        super().__init__(f"{action}: {code}" + (f", {message}" if message else ""))
+        self.action = action
+        self.code = code
+        self.entity = entity
+
+
+class BatchIncomplete(ModelingError):
+    """The service left some of a batch undone, time and again. `left` is what was not done, in the form in which it
+    was given; all the rest is done."""
+
+    def __init__(self, message: str, left: Sequence[Any]) -> None:
+        super().__init__(message)
+        self.left = list(left)

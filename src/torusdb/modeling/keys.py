@@ -1,0 +1,250 @@
+"""The keys of an entity: of its table, and of each index that it is in.
+
+`Key` is what stands in a class body; `BoundKey` is what the class answers with: it writes key attributes, reads them,
+and is where queries begin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
+from zlib import crc32
+
+from torusdb.modeling.errors import ModelError
+from torusdb.modeling.scalars import Item, Wire
+from torusdb.modeling.table import GlobalIndex, Index, KeyAttribute, LocalIndex, Table
+from torusdb.modeling.templates import Template, can_equal
+
+if TYPE_CHECKING:
+    from torusdb.modeling.entity import Entity
+    from torusdb.modeling.expressions import Condition
+    from torusdb.modeling.model import EntityModel
+    from torusdb.modeling.queries import Query
+
+E = TypeVar("E", bound="Entity")
+
+Templates = str | Sequence[str]
+
+SHARD_SEPARATOR: Final = "#"
+SHARDS_MAX: Final = 1000
+"""A query of a sharded key is a request to each; beyond this a mistake is more likely than a purpose."""
+
+
+class Key:
+    """`Key("CUSTOMER#{id}", "#ORDER#{number:08}")`: templates for the partition and the sort key of the table, or of an
+    index. For an index whose key has several attributes, a list of templates for either part. A local index has the
+    table's partition key: `Key(sort="{total:012.2}", index=by_total)`.
+
+    `shards`: spreads one partition over so many, by the value of the attribute `shard_by`; "#" and the number of the
+    shard follow the partition template. A query that doesn't give `shard_by` reads all shards, and merges what they
+    answer."""
+
+    def __init__(
+        self,
+        partition: Templates = (),
+        sort: Templates = (),
+        *,
+        index: Index | None = None,
+        shards: int = 1,
+        shard_by: str | None = None,
+    ) -> None:
+        self.partition = [partition] if isinstance(partition, str) else list(partition)
+        self.sort = [sort] if isinstance(sort, str) else list(sort)
+        self.index = index
+        self.shards = shards
+        self.shard_by = shard_by
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type[E]) -> BoundKey[E]: ...
+    @overload
+    def __get__(self, instance: E, owner: type[E]) -> BoundKey[E]: ...
+    def __get__(self, instance: E | None, owner: type[E]) -> BoundKey[E]:
+        model = owner.__model__
+        if model is None:
+            raise ModelError(f"{owner.__name__}.{self.name}: the class is in no table")
+        found: BoundKey[E] = model.keys[self.name]
+        return found
+
+
+class Part:
+    """A key attribute and what stands in it."""
+
+    __slots__ = ("attribute", "template")
+
+    def __init__(self, attribute: KeyAttribute, template: Template) -> None:
+        self.attribute = attribute
+        self.template = template
+
+
+class BoundKey(Generic[E]):
+    """A key of an entity. `fields`: the attributes that it is made of; `may_be_absent`: whether one of them can be
+    None, which leaves the entity out of the index."""
+
+    __slots__ = (
+        "_texts",
+        "fields",
+        "index",
+        "label",
+        "may_be_absent",
+        "model",
+        "name",
+        "partition",
+        "shard_by",
+        "shards",
+        "sort",
+    )
+
+    def __init__(self, key: Key, model: EntityModel[Any], table: Table, inherited: BoundKey[Any] | None) -> None:
+        """`inherited`: the table's key of the entity, from which a local index has its partition."""
+        self.model = model
+        self.name = key.name
+        self.label = f"{model.name}.{key.name}"
+        self.index = key.index
+        self.shards = key.shards
+        self.shard_by = key.shard_by
+        where = table if key.index is None else key.index
+        if isinstance(key.index, LocalIndex):
+            if key.partition or inherited is None:
+                raise ModelError(
+                    f"{self.label} is of a local index, whose partition key is the table's: give sort= only"
+                )
+            self.partition: list[Part] = inherited.partition
+            self.shards, self.shard_by = inherited.shards, inherited.shard_by
+        else:
+            self.partition = self._parts(where.partition, key.partition, "partition")
+        self.sort = self._parts(where.sort, key.sort, "sort")
+        for part in self.sort:
+            part.template.check_sorts()
+        self._check_shards()
+        self._texts = [(part.attribute.name, part.template.kind, part.template.text) for part in self.parts]
+        self.fields = tuple(
+            dict.fromkeys(
+                [field for part in self.parts for field in part.template.fields]
+                + ([self.shard_by] if self.shard_by else [])
+            )
+        )
+        self.may_be_absent = any(model.codecs[field].absent is not None for field in self.fields)
+        if key.index is None and self.may_be_absent:
+            optional = next(field for field in self.fields if model.codecs[field].absent is not None)
+            raise ModelError(f"{self.label} has {{{optional}}} in it, which can be None, and an item needs its key")
+
+    def __repr__(self) -> str:
+        return self.label
+
+    @property
+    def parts(self) -> list[Part]:
+        return [*self.partition, *self.sort]
+
+    @property
+    def index_name(self) -> str | None:
+        return None if self.index is None else self.index.name
+
+    def write(self, values: Mapping[str, Any], item: Item) -> None:
+        """Puts the key attributes into an item; none of them if a field is None."""
+        wires = self.wires(values)
+        if wires is not None:
+            item.update(wires)
+
+    def wires(self, values: Mapping[str, Any]) -> Item | None:
+        found: Item = {}
+        for name, kind, text in self._texts:
+            value = text(values)
+            if value is None:
+                return None
+            found[name] = {kind: value}
+        if self.shard_by is not None:
+            if values[self.shard_by] is None:
+                return None
+            self.spread(found, self.shard_of(values[self.shard_by]))
+        return found
+
+    def shard_of(self, value: Any) -> int:
+        """The same for equal values, in any process: a CRC of what is stored."""
+        assert self.shard_by is not None
+        wire = self.model.codecs[self.shard_by].encode(value)
+        assert wire is not None
+        stored = next(iter(wire.values()))
+        return crc32(stored if isinstance(stored, bytes) else str(stored).encode()) % self.shards
+
+    def spread(self, item: Item, shard: int) -> None:
+        name = self.partition[0].attribute.name
+        item[name] = self.sharded(item[name], shard)
+
+    def sharded(self, wire: Wire, shard: int) -> Wire:
+        return {"S": f"{wire['S']}{SHARD_SEPARATOR}{shard:0{len(str(self.shards - 1))}}"}
+
+    def query(self, *conditions: Condition) -> Query[E]:
+        """The entities of one partition. Conditions give each field of the partition key with `==`, and may give those
+        of the sort key from the left with `==`, and a range on the next."""
+        from torusdb.modeling.queries import Query
+
+        return Query(self, conditions)
+
+    def _parts(self, attributes: Sequence[KeyAttribute], templates: Sequence[str], which: str) -> list[Part]:
+        if len(attributes) != len(templates):
+            names = " and ".join(each.name for each in attributes) or "none"
+            raise ModelError(
+                f"{self.label} has {len(templates) or 'no'} template{'s' * (len(templates) != 1)} for the {which} key, "
+                f"whose attributes are {names}"
+            )
+        return [
+            Part(attribute, Template(template, attribute.kind, self.model.codecs, self.label))
+            for attribute, template in zip(attributes, templates, strict=True)
+        ]
+
+    def _check_shards(self) -> None:
+        if (self.shards > 1) != (self.shard_by is not None) or not 1 <= self.shards <= SHARDS_MAX:
+            raise ModelError(f"{self.label} takes shards= (2 to {SHARDS_MAX}) and shard_by= together")
+        if self.shard_by is None:
+            return
+        if self.shard_by not in self.model.codecs:
+            raise ModelError(f"{self.label} is sharded by {self.shard_by}, and there is no attribute of this name")
+        if len(self.partition) != 1 or self.partition[0].attribute.kind != "S":
+            raise ModelError(f"{self.label} is sharded, and its partition key is not a single text")
+        codec = self.model.codecs[self.shard_by]
+        if codec.kinds not in {("S",), ("N",), ("B",)} or codec.plain in {Decimal, float}:  # 1.0 and 1.00 are equal
+            raise ModelError(f"{self.label} is sharded by {self.shard_by}, which is no text, int or binary")
+
+    def can_equal(self, other: BoundKey[Any], *, any_text: bool = False) -> bool:
+        """Whether an entity of each can have the same key; with `any_text`, if texts hold what separates fields."""
+        return all(
+            parts_can_equal(mine, theirs, any_text=any_text)
+            for mine, theirs in zip(self.parts, other.parts, strict=True)
+        )
+
+    def is_taken_for(self, rival: BoundKey[Any], item: Item) -> bool:
+        """Whether a key that this one wrote could as well be the rival's, and its texts are to blame: keys of both are
+        told apart where no text holds what separates fields, so of two that are the same, the one is refused that has
+        more of that in its texts."""
+        separators = frozenset[str]().union(*(part.template.separators() for part in [*self.parts, *rival.parts]))
+        theirs = rival.count_in_texts(item, separators)
+        if theirs is None:
+            return False
+        mine = self.count_in_texts(item, separators)
+        return mine is None or theirs <= mine
+
+    def count_in_texts(self, item: Item, characters: frozenset[str]) -> int | None:
+        """How many of the characters are in the texts of a key; None if it is not of this form."""
+        count = 0
+        for part in self.parts:
+            values = part.template.parse(item[part.attribute.name][part.template.kind])
+            if values is None:
+                return None
+            texts = [values[each.field] for each in part.template.formats if each.is_text and part.template.kind == "S"]
+            count += sum(text.count(each) for text in texts for each in characters)
+        return count
+
+
+def parts_can_equal(one: Part, other: Part, *, any_text: bool = False) -> bool:
+    if one.template.kind != "S":
+        return True
+    separators = frozenset[str]() if any_text else one.template.separators() | other.template.separators()
+    return can_equal(one.template.atoms(separators), other.template.atoms(separators))
+
+
+def is_global(index: Index | None) -> bool:
+    return isinstance(index, GlobalIndex)

@@ -1,0 +1,254 @@
+"""What the kit knows of an entity: its attributes, its keys, and how an object becomes an item and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from torusdb.modeling.attributes import MISSING, Attribute
+from torusdb.modeling.errors import InvalidValue, ModelError
+from torusdb.modeling.keys import BoundKey, Key
+from torusdb.modeling.scalars import Item
+from torusdb.modeling.table import Table
+
+if TYPE_CHECKING:
+    from torusdb.modeling.entity import Entity
+
+E = TypeVar("E", bound="Entity")
+
+PRIMARY = "key"
+"""The name under which an entity declares its key of the table."""
+
+
+class EntityModel(Generic[E]):
+    def __init__(
+        self,
+        kind: type[E],
+        table: Table,
+        type_name: str,
+        attributes: Mapping[str, Attribute[Any]],
+        keys: Mapping[str, Key],
+    ) -> None:
+        self.kind = kind
+        self.name = kind.__name__
+        self.table = table
+        self.type_name = type_name
+        self.attributes = dict(attributes)
+        self.codecs = {name: each._codec for name, each in attributes.items()}
+        self.computed = {name: each for name, each in attributes.items() if each._declared.compute is not None}
+        self.version = _only_one(self.name, "version", attributes)
+        self._check_names()
+        self.keys = self._bind(keys)
+        self.primary = self.keys[PRIMARY]
+        self.rivals = self._rivals()
+        self._check_key_attributes()
+        self._prepare()
+
+    def __repr__(self) -> str:
+        return f"<model of {self.name}>"
+
+    # -- what is checked when it is declared
+
+    def _check_names(self) -> None:
+        stored: dict[str, str] = {}
+        for name, attribute in self.attributes.items():
+            if attribute._stored == self.table.type_attribute:
+                raise ModelError(
+                    f"{self.name}.{name} is stored as {attribute._stored}, where the table keeps the entity's name"
+                )
+            if stored.setdefault(attribute._stored, name) != name:
+                raise ModelError(
+                    f"{self.name}.{name} is stored as {attribute._stored}, "
+                    f"as {self.name}.{stored[attribute._stored]} is"
+                )
+            for need in attribute._declared.needs:
+                if need not in self.attributes or self.attributes[need]._declared.compute is not None:
+                    raise ModelError(
+                        f"{self.name}.{name} is computed from {need}, which is no stored attribute of {self.name}"
+                    )
+
+    def _bind(self, keys: Mapping[str, Key]) -> dict[str, BoundKey[E]]:
+        primary = keys.get(PRIMARY)
+        if primary is None or primary.index is not None:
+            raise ModelError(f"{self.name} has no key of the table: key = Key(…), without an index")
+        bound: dict[str, BoundKey[E]] = {PRIMARY: BoundKey(primary, self, self.table, None)}
+        by_index: dict[str | None, str] = {None: PRIMARY}
+        for name, key in keys.items():
+            if name == PRIMARY:
+                continue
+            if key.index not in self.table.indexes:
+                raise ModelError(
+                    f"{self.name}.{name} is of {key.index or 'no index'}, and the table {self.table.name} has none such"
+                )
+            bound[name] = BoundKey(key, self, self.table, bound[PRIMARY])
+            index_name = bound[name].index_name
+            if by_index.setdefault(index_name, name) != name:
+                raise ModelError(
+                    f"{self.name}.{name} and {self.name}.{by_index[index_name]} are of one index, {index_name}"
+                )
+        return bound
+
+    def _check_key_attributes(self) -> None:
+        """An attribute of the entity that is a key attribute as well must be all that is in it."""
+        for key in self.keys.values():
+            for part in key.parts:
+                name = part.attribute.name
+                owner = next((field for field, each in self.attributes.items() if each._stored == name), None)
+                if owner is None:
+                    continue
+                whole = part.template.source == f"{{{owner}}}" and self.codecs[owner].kinds == (part.attribute.kind,)
+                if not whole or (key.shards > 1 and part in key.partition):
+                    raise ModelError(
+                        f"{self.name}.{owner} is stored as {name}, where {key.label} writes {part.template.source!r}: "
+                        "name it otherwise, or make the template {" + owner + "}"
+                    )
+        names = {part.attribute.name for key in self.keys.values() for part in key.parts}
+        for field, attribute in self.attributes.items():
+            if attribute._stored in self.table.key_kinds and attribute._stored not in names:
+                raise ModelError(
+                    f"{self.name}.{field} is stored as {attribute._stored}, the key attribute of an index "
+                    f"that {self.name} has no key for"
+                )
+
+    def _rivals(self) -> list[BoundKey[Any]]:
+        """The keys of other entities that could be written by this one's, with a text that looks like more fields."""
+        rivals = []
+        for other in self.table.entities.values():
+            if self.primary.can_equal(other.primary):
+                raise ModelError(
+                    f"{self.name}.key and {other.name}.key can be the same key of the table {self.table.name}"
+                )
+            if self.primary.can_equal(other.primary, any_text=True):
+                rivals.append(other.primary)
+        return rivals
+
+    def join(self) -> None:
+        """Becomes known to its table; nothing before this has changed anything but itself."""
+        known = self.table.entities.get(self.type_name)
+        if known is not None:
+            raise ModelError(
+                f"{self.name} has the type name {self.type_name!r}, "
+                f"which {known.name} has in the table {self.table.name}"
+            )
+        self.table.entities[self.type_name] = self
+        for rival in self.rivals:
+            rival.model.rivals.append(self.primary)
+
+    # -- objects and items
+
+    def _prepare(self) -> None:
+        declared = [(name, each, each._declared) for name, each in self.attributes.items()]
+        given = [each for each in declared if each[2].compute is None]
+        self.parameters = frozenset(name for name, _, _ in given)
+        self.defaults = {name: of.default for name, _, of in given if of.default is not MISSING}
+        self.factories = {name: of.default_factory for name, _, of in given if of.default_factory is not None}
+        self.required = self.parameters - self.defaults.keys() - self.factories.keys()
+        # A default stands in for what was never stored, so None has to be stored where the default is something else.
+        self.stored_as_null = frozenset(
+            name for name in self.parameters - self.required if None in _absent_values(self.codecs[name])
+        ) - {name for name, value in self.defaults.items() if value is None}
+        self._writers = [(name, each._stored, each._codec.encode) for name, each in self.attributes.items()]
+        self._readers = [(name, each._stored, each._codec.decode, self._absent(name)) for name, each, _ in given]
+        self._type = {"S": self.type_name}
+        self._keys = list(self.keys.values())
+
+    def _absent(self, name: str) -> Callable[[], Any] | None:
+        codec = self.codecs[name]
+        if codec.absent is not None and name not in self.stored_as_null:
+            return codec.absent
+        if name in self.defaults:
+            default = self.defaults[name]
+            return lambda: default
+        return self.factories.get(name)
+
+    def values(self, entity: E) -> dict[str, Any]:
+        """All attributes, computed ones included."""
+        values = entity.__dict__
+        if self.computed:
+            values = {**values, **{name: each._declared.compute(entity) for name, each in self.computed.items()}}  # type: ignore[misc]
+        return values
+
+    def encode(self, entity: E) -> Item:
+        """The item of an entity: its attributes, its keys, and its name."""
+        values = self.values(entity)
+        item: Item = {self.table.type_attribute: self._type}
+        name = ""
+        try:
+            for name, stored, encode in self._writers:
+                wire = encode(values[name])
+                if wire is not None:
+                    item[stored] = wire
+                elif name in self.stored_as_null:
+                    item[stored] = {"NULL": True}
+        except InvalidValue as error:
+            raise InvalidValue(f"{self.name}.{name}: {error}") from None
+        for key in self._keys:
+            key.write(values, item)
+        for rival in self.rivals:
+            if self.primary.is_taken_for(rival, item):
+                raise InvalidValue(
+                    f"{entity!r} would have the key of a {rival.model.name}: a text in it looks like more fields"
+                )
+        return item
+
+    def decode(self, item: Item) -> E:
+        values = {}
+        name = stored = ""
+        try:
+            for name, stored, decode, absent in self._readers:
+                wire = item.get(stored)
+                if wire is not None:
+                    values[name] = decode(wire)
+                elif absent is not None:
+                    values[name] = absent()
+                else:
+                    raise KeyError(stored)
+        except (ValueError, KeyError, ArithmeticError, TypeError) as error:
+            raise self._unreadable(name, stored, item, error) from None
+        entity = self.kind.__new__(self.kind)
+        entity.__dict__ = values
+        return entity
+
+    def reader(self, name: str) -> Callable[[Item], Any]:
+        """Reads one attribute of an item, as `decode` does."""
+        attribute = self.attributes[name]
+        stored, decode, absent = attribute._stored, attribute._codec.decode, self._absent(name)
+
+        def read(item: Item) -> Any:
+            try:
+                if stored in item:
+                    return decode(item[stored])
+                if absent is None:
+                    raise KeyError(stored)
+            except (ValueError, KeyError, ArithmeticError, TypeError) as error:
+                raise self._unreadable(name, stored, item, error) from None
+            return absent()
+
+        return read
+
+    def _unreadable(self, name: str, stored: str, item: Item, error: Exception) -> InvalidValue:
+        if stored not in item:
+            return InvalidValue(f"{self.name}.{name} cannot be read: the item has no {stored}")
+        return InvalidValue(f"{self.name}.{name} cannot be read from {item[stored]!r}: {error}")
+
+    def key_of(self, entity: E) -> Item:
+        return self.key_from(self.values(entity))
+
+    def key_from(self, values: Mapping[str, Any]) -> Item:
+        key = self.primary.wires(values)
+        assert key is not None  # none of its fields can be None: see BoundKey
+        return key
+
+    def is_own(self, item: Item) -> bool:
+        return item.get(self.table.type_attribute) == self._type
+
+
+def _absent_values(codec: Any) -> list[Any]:
+    return [codec.absent()] if codec.absent is not None else []
+
+
+def _only_one(owner: str, role: str, attributes: Mapping[str, Attribute[Any]]) -> Attribute[Any] | None:
+    found = [each for each in attributes.values() if each._declared.role == role]
+    if len(found) > 1:
+        raise ModelError(f"{owner} has two attributes that are its {role}: {found[0]._field} and {found[1]._field}")
+    return found[0] if found else None

@@ -1,0 +1,46 @@
+"""What the work of the kit may ask of whoever runs it. Work is written once, as generators that yield these and are
+sent what came of them; a driver (`store`) runs it on a client, with or without async.
+
+A `Request` is answered with the client's response, or its exception is raised at the yield; `Together` with the
+responses in order; `Pause` with nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+
+class Request(NamedTuple):
+    """One call of a client: `client.<method>(**parameters)`."""
+
+    method: str
+    parameters: dict[str, Any]
+
+
+class Together(NamedTuple):
+    """Requests that need not wait for each other."""
+
+    requests: list[Request]
+
+
+class Pause(NamedTuple):
+    """To wait before the next request: at most `seconds_max`, and a random part of it, so that many do not come back at
+    once."""
+
+    seconds_max: float
+
+
+Step: TypeAlias = Request | Together | Pause
+Work: TypeAlias = Generator[Step, Any, T]
+
+
+def error_code(error: Exception) -> str | None:
+    """The service's code of a client's exception, None where it is none of the service's. (botocore's exceptions carry
+    the response; it is looked at without importing botocore, since the kit imports no client.)"""
+    response = getattr(error, "response", None)
+    if not isinstance(response, dict):
+        return None
+    code = response.get("Error", {}).get("Code")
+    return code if isinstance(code, str) else None

@@ -1,0 +1,168 @@
+"""Tables and their indexes, as the entities in them see them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+from torusdb.modeling.errors import ModelError
+
+if TYPE_CHECKING:
+    from torusdb.modeling.model import EntityModel
+    from torusdb.modeling.patterns import Pattern
+
+KEY_ATTRIBUTES_MAX: Final = 4
+"""Of either part of the key of a global index (the service's limit)."""
+TYPE_ATTRIBUTE: Final = "_type"
+
+Kind: TypeAlias = Literal["S", "N", "B"]
+
+
+class KeyAttribute(NamedTuple):
+    name: str
+    kind: Kind
+
+
+KeyNames: TypeAlias = str | KeyAttribute | Sequence[str | KeyAttribute]
+
+
+def number_key(name: str) -> KeyAttribute:
+    """A key attribute that holds numbers; its template is a single field."""
+    return KeyAttribute(name, "N")
+
+
+def binary_key(name: str) -> KeyAttribute:
+    """A key attribute that holds bytes; its template is a single field."""
+    return KeyAttribute(name, "B")
+
+
+class GlobalIndex:
+    """A global secondary index. Its key may have several attributes for either part. `include`: the attributes that it
+    holds besides the keys, () for none; all of them if it isn't given."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        partition_key: KeyNames,
+        sort_key: KeyNames = (),
+        include: Sequence[str] | None = None,
+    ) -> None:
+        self.name = name
+        self.partition = _attributes(partition_key)
+        self.sort = _attributes(sort_key)
+        self.include = include
+        if not self.partition or max(len(self.partition), len(self.sort)) > KEY_ATTRIBUTES_MAX:
+            raise ModelError(
+                f"The index {name} needs 1 to {KEY_ATTRIBUTES_MAX} attributes of the partition key, "
+                "and up to as many of the sort key"
+            )
+
+    def __repr__(self) -> str:
+        return f"GlobalIndex({self.name!r})"
+
+
+class LocalIndex:
+    """A local secondary index: the table's partition key, and a sort key of its own."""
+
+    def __init__(self, name: str, *, sort_key: str | KeyAttribute, include: Sequence[str] | None = None) -> None:
+        self.name = name
+        self.partition: list[KeyAttribute] = []  # the table's, once it is in one
+        self.sort = _attributes(sort_key)
+        self.include = include
+
+    def __repr__(self) -> str:
+        return f"LocalIndex({self.name!r})"
+
+
+Index: TypeAlias = GlobalIndex | LocalIndex
+
+
+class Table:
+    """`type_attribute`: the attribute that names each item's entity. `entities`: those declared in it, by that name;
+    `patterns`: the access patterns that read from it."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        partition_key: str | KeyAttribute,
+        sort_key: str | KeyAttribute | None = None,
+        indexes: Sequence[Index] = (),
+        type_attribute: str = TYPE_ATTRIBUTE,
+    ) -> None:
+        self.name = name
+        self.partition = _attributes(partition_key)
+        self.sort = _attributes(sort_key) if sort_key is not None else []
+        self.indexes = tuple(indexes)
+        self.type_attribute = type_attribute
+        self.entities: dict[str, EntityModel[Any]] = {}
+        self.patterns: dict[str, Pattern[Any, Any]] = {}
+        for index in self.indexes:
+            if isinstance(index, LocalIndex):
+                index.partition = self.partition
+        self.key_kinds = self._key_kinds()
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r})"
+
+    def _key_kinds(self) -> dict[str, Kind]:
+        """The types of all attributes that are part of a key."""
+        kinds: dict[str, Kind] = {}
+        for each in [self, *self.indexes]:
+            for name, kind in [*each.partition, *each.sort]:
+                if kinds.setdefault(name, kind) != kind:
+                    raise ModelError(
+                        f"Table {self.name} has the key attribute {name} with two types, {kinds[name]} and {kind}"
+                    )
+        if self.type_attribute in kinds:
+            raise ModelError(
+                f"Table {self.name} has the key attribute {self.type_attribute}, which names the entity: choose another"
+            )
+        return kinds
+
+    def key_names(self, index: Index | None = None) -> list[str]:
+        """Of the table's key, and of the index's: what a LastEvaluatedKey has."""
+        attributes = [*self.partition, *self.sort]
+        if index is not None:
+            attributes += [*index.partition, *index.sort]
+        return list(dict.fromkeys(each.name for each in attributes))
+
+    def create_parameters(self) -> dict[str, Any]:
+        """What `client.create_table(**…)` takes to make it, paid by request."""
+        parameters: dict[str, Any] = {
+            "TableName": self.name,
+            "AttributeDefinitions": [
+                {"AttributeName": name, "AttributeType": kind} for name, kind in self.key_kinds.items()
+            ],
+            "KeySchema": _schema(self.partition, self.sort),
+            "BillingMode": "PAY_PER_REQUEST",
+        }
+        for member, kind in (("GlobalSecondaryIndexes", GlobalIndex), ("LocalSecondaryIndexes", LocalIndex)):
+            indexes = [_index_parameters(index) for index in self.indexes if isinstance(index, kind)]
+            if indexes:
+                parameters[member] = indexes
+        return parameters
+
+
+def _attributes(names: KeyNames) -> list[KeyAttribute]:
+    if isinstance(names, str | KeyAttribute):
+        names = [names]
+    return [KeyAttribute(name, "S") if isinstance(name, str) else name for name in names]
+
+
+def _schema(partition: Sequence[KeyAttribute], sort: Sequence[KeyAttribute]) -> list[dict[str, str]]:
+    return [
+        {"AttributeName": each.name, "KeyType": key_type}
+        for key_type, attributes in (("HASH", partition), ("RANGE", sort))
+        for each in attributes
+    ]
+
+
+def _index_parameters(index: Index) -> dict[str, Any]:
+    projection: dict[str, Any] = {"ProjectionType": "ALL"}
+    if index.include is not None:
+        projection = {"ProjectionType": "INCLUDE" if index.include else "KEYS_ONLY"}
+        if index.include:
+            projection["NonKeyAttributes"] = list(index.include)
+    return {"IndexName": index.name, "KeySchema": _schema(index.partition, index.sort), "Projection": projection}

@@ -1,0 +1,61 @@
+"""The work of single reads and writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from torusdb.modeling.errors import ConditionFailed
+from torusdb.modeling.plans import Delete, Get, Put, Update, Write
+from torusdb.modeling.scalars import Item
+from torusdb.modeling.steps import Work, error_code
+
+if TYPE_CHECKING:
+    from torusdb.modeling.entity import Entity
+    from torusdb.modeling.model import EntityModel
+
+E = TypeVar("E", bound="Entity")
+
+CONDITION_FAILED: Final = "ConditionalCheckFailedException"
+
+
+def get_work(get: Get[E]) -> Work[E | None]:
+    response = yield get.requests()[0]
+    item = response.get("Item")
+    return get.ref.model.decode(item) if item is not None else None
+
+
+def put_work(put: Put[E]) -> Work[None]:
+    yield from _write(put)
+
+
+def delete_work(delete: Delete[E]) -> Work[None]:
+    yield from _write(delete)
+
+
+def update_work(update: Update[E]) -> Work[E]:
+    """Gives the entity as it is then."""
+    response = yield from _write(update)
+    return update.ref.model.decode(response["Attributes"])
+
+
+def _write(write: Write[Any]) -> Work[dict[str, Any]]:
+    (request,) = write.requests()
+    try:
+        response: dict[str, Any] = yield request
+    except Exception as error:
+        if error_code(error) != CONDITION_FAILED:
+            raise
+        item = error.response.get("Item")  # type: ignore[attr-defined]  # error_code has found it
+        raise _condition_failed(write, item) from error
+    write.done()
+    return response
+
+
+def _condition_failed(write: Write[Any], item: Item | None) -> ConditionFailed:
+    found = "there is none" if item is None else "it is not as the condition wants it"
+    message = f"{write.operation} of {write.ref!r}: {found}"
+    return ConditionFailed(message, stored_entity(write.ref.model, item), item)
+
+
+def stored_entity(model: EntityModel[Any], item: Item | None) -> Any:
+    return model.decode(item) if item and model.is_own(item) else None

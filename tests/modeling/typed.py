@@ -1,0 +1,115 @@
+"""What type checkers must know of a model. Lines that end in `# error` must be errors, and no others; `reveal_type`
+answers with what the comment says. It is read, never run."""
+# mypy: disable-error-code="unused-ignore"
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import reveal_type
+
+from torusdb.modeling import (
+    AsyncStore,
+    Attr,
+    Entity,
+    Get,
+    Key,
+    Query,
+    Ref,
+    Store,
+    Table,
+    Update,
+    attr,
+    collection,
+    computed,
+    pattern,
+    version,
+)
+
+shop = Table("shop", partition_key="pk", sort_key="sk")
+
+
+class Customer(Entity, table=shop):
+    key = Key("CUSTOMER#{id}", "PROFILE")
+    id: Attr[str]
+    age: Attr[int]
+    nickname: Attr[str | None] = attr(default=None)
+    tags: Attr[set[str]] = attr(default_factory=set)
+    notes: Attr[list[str]] = attr(default_factory=list)
+    revision: Attr[int] = version()
+    label: Attr[str] = computed(lambda customer: customer.id, needs=["id"])
+
+
+class Order(Entity, table=shop):
+    key = Key("CUSTOMER#{customer}", "ORDER#{number:08}")
+    customer: Attr[str]
+    number: Attr[int]
+    placed: Attr[datetime]
+    total: Attr[Decimal]
+
+
+ann = Customer(id="1", age=3)
+Customer(id=3, age=3)  # error
+Customer(id="1")  # error
+Customer(id="1", age=3, size=3)  # error
+Customer(id="1", age=3, label="x")  # error
+Customer("1", 3)  # error
+
+reveal_type(ann.id)  # str
+reveal_type(ann.nickname)  # str | None
+reveal_type(Customer.age)  # torusdb.modeling.attributes.Attribute[int]
+ann.age = 4
+ann.age = "x"  # error
+
+has_age = Customer.age == 3
+reveal_type(has_age)  # torusdb.modeling.expressions.Condition
+Order.key.query(Customer.age == "3")  # error
+older = Customer.age > "3"  # error
+Customer.age.between(1, 2)
+Customer.age.between("a", 2)  # error
+Customer.age.begins_with("a")  # error
+Customer.nickname.begins_with("a")
+Customer.tags.contains("a")
+Customer.tags.contains(1)  # error
+Order.placed.between(date(2024, 1, 1), date(2024, 1, 2))
+since = Order.placed >= datetime(2024, 1, 1, tzinfo=UTC)
+
+Customer.age.set(3)
+Customer.age.set("3")  # error
+Customer.age.add(3)
+Customer.id.add(3)  # error
+Order.total.add(Decimal(1))
+Customer.notes.append(["a"])
+Customer.notes.append([1])  # error
+Customer.tags.add_to({"a"})
+Customer.tags.add_to({1})  # error
+
+query = Order.key.query(Order.customer == "1")
+reveal_type(query)  # torusdb.modeling.queries.Query[typed.Order]
+reveal_type(query.limit(3).reverse())  # torusdb.modeling.queries.Query[typed.Order]
+reveal_type(query.only(Order.number, Order.total))  # torusdb.modeling.reads.Read[tuple[int, decimal.Decimal]]
+reveal_type(collection(Customer.key, Order.key).query())  # torusdb.modeling.queries.Query[typed.Customer | typed.Order]
+
+
+@pattern("Orders of a customer")
+def orders_of(customer: str) -> Query[Order]:
+    return Order.key.query(Order.customer == customer)
+
+
+def use(store: Store) -> None:
+    reveal_type(store.get(Customer, id="1"))  # typed.Customer | None
+    reveal_type(store.run(orders_of("1")).all())  # list[typed.Order]
+    orders_of(1)  # error
+    orders_of()  # error
+    reveal_type(store.run(Get(Customer, id="1")))  # typed.Customer | None
+    reveal_type(store.run(query.count()))  # int
+    reveal_type(store.update(ann, Customer.age.add(1)))  # typed.Customer
+    reveal_type(store.run(Update(Ref(Customer, id="1"), Customer.age.add(1))))  # typed.Customer
+    for order in store.run(query):
+        reveal_type(order)  # typed.Order
+    store.put(3)  # error
+
+
+async def use_async(store: AsyncStore) -> None:
+    reveal_type(await store.get(Customer, id="1"))  # typed.Customer | None
+    reveal_type(await store.run(Get(Customer, id="1")))  # typed.Customer | None
+    async for order in store.run(query):
+        reveal_type(order)  # typed.Order
