@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import http.client
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 ANSWER_TIMEOUT_S = 60.0
+IDLE_S_MAX = 1.0
+"""After that a new connection is made: while other servers have their turn, this one may hang up (Node.js does after
+five seconds)."""
 
 STREAMS = "DynamoDBStreams"
 STREAMS_OPERATIONS = frozenset(["DescribeStream", "GetShardIterator", "GetRecords"])
@@ -42,18 +47,26 @@ def request_headers(operation: str) -> dict[str, str]:
 class Client:
     """One keep-alive connection."""
 
-    def __init__(self, port: int, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
+    def __init__(
+        self, port: int, timeout_s: float = ANSWER_TIMEOUT_S, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
         self._headers: dict[str, dict[str, str]] = {}
+        self._clock = clock
+        self._used = clock()
 
     def send(self, operation: str, body: bytes) -> tuple[int, bytes]:
         headers = self._headers.get(operation)
         if headers is None:
             headers = self._headers[operation] = request_headers(operation)
+        if self._clock() - self._used > IDLE_S_MAX:
+            self._connection.close()
         try:
             self._connection.request("POST", "/", body, headers)
             response = self._connection.getresponse()
-            return response.status, response.read()
+            answer = response.status, response.read()
+            self._used = self._clock()
+            return answer
         except (OSError, http.client.HTTPException):
             self._connection.close()
             raise
