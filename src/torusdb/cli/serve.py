@@ -46,7 +46,13 @@ def add_to(commands: Commands) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run, parser=parser)
-    option = parser.add_argument
+    _add_address(parser.add_argument_group("where it listens, and who may ask"))
+    _add_data(parser.add_argument_group("the data"))
+    _add_imitation(parser.add_argument_group("the service's pace"))
+
+
+def _add_address(group: argparse._ArgumentGroup) -> None:
+    option = group.add_argument
     option("--host", default="127.0.0.1", help="The address to listen on. [%(default)s]")
     option(
         "--port",
@@ -55,7 +61,24 @@ def add_to(commands: Commands) -> None:
         metavar="NUMBER",
         help="The port to listen on; 0 takes a free one. [%(default)s]",
     )
-    place = parser.add_mutually_exclusive_group().add_argument
+    option(
+        "--auth",
+        type=Path,
+        metavar="FILE",
+        help="Verify signatures with the access keys in FILE, and let requests do what its policies allow; the account "
+        "is the key's, the region that which the request is signed for. A change of FILE is seen within a second. "
+        "'torusdb keys' writes it.",
+    )
+    option("--tls-cert", type=Path, metavar="PATH", help="Serve TLS with this certificate, and its chain, in PEM.")
+    option("--tls-key", type=Path, metavar="PATH", help="The certificate's private key, in PEM, without a password.")
+    option(
+        "--insecure", action="store_true", help="Listen beyond this machine although requests are not authenticated."
+    )
+
+
+def _add_data(group: argparse._ArgumentGroup) -> None:
+    option = group.add_argument
+    place = group.add_mutually_exclusive_group().add_argument
     place(
         "--data-dir",
         type=Path,
@@ -84,6 +107,10 @@ def add_to(commands: Commands) -> None:
         help="Accounts and regions side by side: a request sees the tables of its access key in the region that it is "
         "signed for.",
     )
+
+
+def _add_imitation(group: argparse._ArgumentGroup) -> None:
+    option = group.add_argument
     option(
         "--table-delay",
         type=_seconds,
@@ -92,16 +119,6 @@ def add_to(commands: Commands) -> None:
         help="How long tables and indexes stay in CREATING, UPDATING and DELETING, to imitate the service. "
         "[%(default)s]",
     )
-    option(
-        "--auth",
-        type=Path,
-        metavar="FILE",
-        help="Verify signatures with the access keys in FILE, and let requests do what its policies allow; the account "
-        "is the key's, the region that which the request is signed for. A change of FILE is seen within a second. "
-        "'torusdb keys' writes it.",
-    )
-    option("--tls-cert", type=Path, metavar="PATH", help="Serve TLS with this certificate, and its chain, in PEM.")
-    option("--tls-key", type=Path, metavar="PATH", help="The certificate's private key, in PEM, without a password.")
     option(
         "--ttl-period",
         type=_seconds,
@@ -115,9 +132,6 @@ def add_to(commands: Commands) -> None:
         default=0.0,
         metavar="SECONDS",
         help="How long expired items stay at least, to imitate the service's lateness. [%(default)s]",
-    )
-    option(
-        "--insecure", action="store_true", help="Listen beyond this machine although requests are not authenticated."
     )
 
 
