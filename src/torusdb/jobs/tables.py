@@ -16,7 +16,7 @@ from torusdb.operations.catalog import BACKFILL, Leftover
 from torusdb.operations.changes import index_entry
 from torusdb.operations.context import Context
 from torusdb.operations.table_phases import filled, in_phase, keep, settle
-from torusdb.storage.commands import Clear, Command, Commit, Get, Page, Range
+from torusdb.storage.commands import NOTHING, Clear, Command, Commit, Get, Page, Range
 
 BACKFILL_ITEMS_MAX = 200
 """Items of one step of a back-fill: a few milliseconds, for which requests wait."""
@@ -74,6 +74,11 @@ def backfill(ctx: Context) -> Generator[Step, Any, float | None]:
 
 def is_filling(table: Table, index: Index) -> bool:
     return table.status == "ACTIVE" and index.status == "CREATING" and index.backfilling
+
+
+def until_all_is_durable() -> Step:
+    """Waits for all that was committed before."""
+    yield NOTHING
 
 
 def until_durable(ctx: Context, table: Table) -> Step:

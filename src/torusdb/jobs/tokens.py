@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
+from torusdb.jobs.tables import until_all_is_durable
 from torusdb.model import keys
 from torusdb.operations.context import Context
-from torusdb.operations.tokens import over_at, period_of
-from torusdb.storage.commands import Clear, Command, Get, Page, Range
+from torusdb.operations.tokens import over_at
+from torusdb.storage.commands import Clear, Command, Page, Range
 
 _WHOLE_RECORD = 1
 """A range gives at least one record, whatever its size."""
@@ -19,7 +20,7 @@ _WHOLE_RECORD = 1
 
 def clear_tokens(ctx: Context) -> Generator[Generator[Command, Any, Any], Any, float | None]:
     """Clears every period that is over. Due again when the oldest of the others is."""
-    yield _until_durable(ctx)
+    yield until_all_is_durable()  # the commit that has woken the job among it: ranges show what is durable
     while True:
         period: int | None = yield _oldest_period(ctx)
         if period is None:
@@ -31,12 +32,6 @@ def clear_tokens(ctx: Context) -> Generator[Generator[Command, Any, Any], Any, f
 
 def _prefix(ctx: Context, period: int | None = None) -> bytes:
     return keys.token_prefix(ctx.catalog.account, ctx.catalog.region, period)
-
-
-def _until_durable(ctx: Context) -> Generator[Command, Any, None]:
-    """Waits for the commit that has woken the job, be it from the period before: ranges show what is durable."""
-    period = period_of(ctx.now())
-    yield Get([_prefix(ctx, period), _prefix(ctx, period - 1)], guard=True)
 
 
 def _oldest_period(ctx: Context) -> Generator[Command, Any, int | None]:

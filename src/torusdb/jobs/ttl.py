@@ -17,13 +17,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from torusdb.jobs.tables import Step, backfill_key, next_items, progress, until_durable
+from torusdb.jobs.tables import Step, backfill_key, next_items, progress, until_all_is_durable, until_durable
 from torusdb.model.expiry import Expiries
 from torusdb.model.schema import Table, TimeToLive
 from torusdb.operations.changes import change
 from torusdb.operations.context import Context
 from torusdb.operations.writes import commit_all
-from torusdb.storage.commands import NOTHING, Command, Commit, Get, Page, Range
+from torusdb.storage.commands import Command, Commit, Get, Page, Range
 
 SWEEP_ITEMS_MAX = 100
 """Items that one step deletes: a few milliseconds, for which requests wait."""
@@ -100,16 +100,12 @@ def _sweep_table(ctx: Context, table: Table, ttl: TimeToLive, expiries: Expiries
     swept = ctx.swept.get(swept_of, 0)
     if swept > stop_second:
         swept = 0  # the clock was set back
-    yield _until_all_is_durable()
+    yield until_all_is_durable()
     place: bytes | None
     place, stop = expiries.bounds(swept, stop_second)
     while place is not None and place < stop:
         place = yield _sweep_some(ctx, table, place, stop)
     ctx.swept[swept_of] = max(swept, stop_second - CLOCK_SECONDS_MAX)
-
-
-def _until_all_is_durable() -> Step:
-    yield NOTHING
 
 
 def _sweep_some(ctx: Context, begun: Table, start: bytes, stop: bytes) -> Generator[Command, Any, bytes | None]:
