@@ -102,7 +102,12 @@ def check_stream(stream: Stream, table: Table | None, records: Records) -> None:
     assert table.shard_logs == stream.shard_logs()
     if (stream.number, stream.created) != (1, table.created):
         return  # The table had items before the stream.
-    if len(stream.shards) == stream.next_shard and all(numbers == list(range(1, last + 1)) for numbers, last in stored):
+    # A shard that is to be forgotten may have been cleared already.
+    is_whole = len(stream.shards) == stream.next_shard and all(
+        numbers == list(range(1, last + 1)) and (shard.closed is None or last == shard.count)
+        for shard, (numbers, last) in zip(stream.shards, stored, strict=True)
+    )
+    if is_whole:
         told = read_logs(stream, "region", records)
         assert replay(told, [key.name for key in table.keys]) == {
             tuple(repr(item[key.name]) for key in table.keys): item for item in items_of(table, records).values()
