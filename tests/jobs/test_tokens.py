@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from tests.jobs.by_hand import NOON, ByHand, JobRun
 from tests.operations.shorthand import S
+from tests.storage.model_engine import ModelEngine
+from torusdb.api.decode import from_python
 from torusdb.jobs.tokens import clear_tokens
 from torusdb.model import keys
+from torusdb.operations.registry import OPERATIONS
 from torusdb.operations.tokens import TOKEN_SECONDS, period_of
+from torusdb.storage import driver
 
 
 def use(things: ByHand, token: str) -> None:
@@ -90,3 +94,27 @@ def test_tokens_of_other_accounts_are_left_alone(things: ByHand) -> None:
     assert theirs.startswith(prefix)
     assert keys.token_period(prefix, theirs) == period_of(NOON)
     assert not any(key.startswith(prefix) for key in tokens(things))
+
+
+def test_a_token_that_is_not_yet_durable_is_waited_for_however_far_the_clock_jumps() -> None:
+    """Otherwise the job would see none, rest, and leave it for good."""
+    engine = ModelEngine()
+    hand = ByHand(engine=engine)
+    key = {"AttributeName": "pk", "AttributeType": "S"}
+    schema = [{"AttributeName": "pk", "KeyType": "HASH"}]
+    hand.call(
+        "CreateTable",
+        TableName="Things",
+        AttributeDefinitions=[key],
+        KeySchema=schema,
+        BillingMode="PAY_PER_REQUEST",
+    )
+    engine.stages = True
+    member = {"Put": {"TableName": "Things", "Item": {"pk": S("a")}}}
+    request = {"TransactItems": [member], "ClientRequestToken": "a"}
+    operation = OPERATIONS["TransactWriteItems"]
+    staged = driver.run(engine, operation(hand.ctx, from_python("TransactWriteItems", request)))
+    hand.clock += 4 * 3600
+    first = driver.run(engine, JobRun(hand, clear_tokens).next_step())  # type: ignore[arg-type]
+    assert first.ticket is not None
+    assert first.ticket is staged.ticket
