@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from torusdb import __version__
-from torusdb.cli import keys, serve
+from torusdb.cli import keys, model, serve
 
 USAGE_ERROR = 2
 """The exit code of a command line that is not understood, as argparse has it."""
@@ -36,4 +36,5 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     serve.add_to(commands)
     keys.add_to(commands)
+    model.add_to(commands)
     return parser

@@ -1,0 +1,35 @@
+"""`torusdb model`: looks at the design that stands in a Python file. One module a command."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from torusdb.cli.model import check
+
+if TYPE_CHECKING:
+    from torusdb.cli.model.command import Commands
+
+COMMANDS = (check,)
+
+EXAMPLES = """\
+examples:
+  torusdb model check shop.py           every access pattern, and what may go wrong
+
+The file is Python, and is run. 'torusdb model COMMAND --help' has more.
+"""
+
+
+def add_to(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "model",
+        help="Look at a single-table design: check it, draw it, say what it costs.",
+        description="Look at the design that stands in a Python file: its tables, entities and access patterns.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(parser=parser)
+    actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for each in COMMANDS:
+        each.add_to(actions)

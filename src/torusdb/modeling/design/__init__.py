@@ -1,0 +1,9 @@
+"""Looking before running: what a model is, costs and lacks, before there is a table.
+
+`load_design` finds the tables, entities and patterns in a Python file, with the `Workload` that their author expects.
+The tools are functions of a `Design`: they read it, and touch no table unless they are given a client."""
+
+from torusdb.modeling.design.loading import Design, design_of, load_design
+from torusdb.modeling.design.workload import Rate, Volume, Workload
+
+__all__ = ["Design", "Rate", "Volume", "Workload", "design_of", "load_design"]

@@ -1,0 +1,110 @@
+"""Finds the design in a Python file: its tables with their entities and patterns, and what is expected of them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from torusdb.modeling.design.workload import Workload, joined
+from torusdb.modeling.entity import Entity
+from torusdb.modeling.errors import ModelError, ModelingError
+from torusdb.modeling.patterns import Pattern
+from torusdb.modeling.table import Table
+
+
+class Design(NamedTuple):
+    """What the tools look at. `name`: of the module that it stands in."""
+
+    name: str
+    tables: list[Table]
+    workload: Workload
+
+
+def load_design(source: str | Path) -> Design:
+    """The design in a file (`models/shop.py`) or a module (`models.shop`)."""
+    return design_of(_module(str(source)))
+
+
+def design_of(module: ModuleType) -> Design:
+    values = list(vars(module).values())
+    tables = list(dict.fromkeys(table for value in values if (table := _table_of(value)) is not None))
+    if not tables:
+        raise ModelError(f"{module.__name__} has no table in it: declare one, as in shop = Table(…), or import it")
+    workloads = list({id(value): value for value in values if isinstance(value, Workload)}.values())
+    return Design(module.__name__, tables, joined(workloads))
+
+
+def _table_of(value: object) -> Table | None:
+    if isinstance(value, Table):
+        return value
+    if isinstance(value, Pattern):
+        table: Table = value.table
+        return table
+    if isinstance(value, type) and issubclass(value, Entity) and value.__model__ is not None:
+        found: Table = value.__model__.table
+        return found
+    return None
+
+
+def _module(source: str) -> ModuleType:
+    path = Path(source).resolve() if source.endswith(".py") else None
+    if path is not None and not path.is_file():
+        raise ModelError(f"There is no file {source}")
+    root, name = _root_and_name(path) if path is not None else (Path.cwd(), source)
+    sys.path.insert(0, str(root))
+    try:
+        return _imported(name, path)
+    except ModelingError:
+        raise
+    except Exception as error:  # whatever the user's own source raises
+        raise ModelError(
+            f"{source} cannot be imported: {type(error).__name__}: {error}{_place(error, root)}"
+        ) from error
+    finally:
+        sys.path.remove(str(root))
+
+
+def _imported(name: str, path: Path | None) -> ModuleType:
+    """Python knows one module of a name. A file whose name is taken (two of them may be called model.py) is imported
+    under its path."""
+    taken = sys.modules.get(name)
+    if path is None or taken is None or getattr(taken, "__file__", None) == str(path):
+        return importlib.import_module(name)
+    spec = importlib.util.spec_from_file_location(str(path), path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[str(path)] = module  # where annotations are looked up
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[str(path)]
+        raise
+    return module
+
+
+def _root_and_name(path: Path) -> tuple[Path, str]:
+    """What has to be on the path, and the name under which it is imported: one in a package is imported as part of it,
+    so that its relative imports work."""
+    names = [path.stem] if path.stem != "__init__" else []
+    folder = path.parent
+    while (folder / "__init__.py").is_file():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(names)
+
+
+def _place(error: Exception, root: Path) -> str:
+    """Where in the user's own files it was raised."""
+    place = ""
+    trace = error.__traceback__
+    while trace is not None:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if file.is_relative_to(root):
+            place = f" ({file.relative_to(root)}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    return place
