@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from rocksdict import (
+    BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
     DBCompressionType,
@@ -23,6 +24,8 @@ from torusdb.storage.failures import DirectoryUnusable, StorageDamaged, StorageE
 _log = logging.getLogger("torusdb.storage")
 
 BLOCK_CACHE_BYTES: Final = 128 * 1024 * 1024
+BLOCK_BYTES: Final = 16 * 1024
+METADATA_BLOCK_BYTES: Final = 4 * 1024
 WRITE_BUFFER_BYTES: Final = 64 * 1024 * 1024
 OPEN_FILES_MAX: Final = 512
 """Of 64 MB each; beyond them RocksDB closes the least recently used. Well below the usual limit of 1,024."""
@@ -39,16 +42,7 @@ def disk_options(recovery: DBRecoveryMode) -> Options:
 def _options() -> Options:
     options = Options(raw_mode=True)
     options.create_if_missing(True)
-    table = BlockBasedOptions()
-    table.set_block_cache(Cache(BLOCK_CACHE_BYTES))
-    # A condition of "does not exist" is among the most frequent reads: 10 bits answer 99 of 100 from memory.
-    table.set_bloom_filter(10, False)
-    # Index and filters are charged to the cache, so that memory has one limit however the data grows; those of
-    # level 0 are read for every key and stay.
-    table.set_cache_index_and_filter_blocks(True)
-    table.set_pin_l0_filter_and_index_blocks_in_cache(True)
-    table.set_format_version(5)
-    options.set_block_based_table_factory(table)
+    options.set_block_based_table_factory(_table_options())
     # Records are JSON: LZ4 halves them and decompresses faster than a disk reads.
     options.set_compression_type(DBCompressionType.lz4())
     options.set_write_buffer_size(WRITE_BUFFER_BYTES)
@@ -66,6 +60,28 @@ def _options() -> Options:
     # Opening must not depend on the amount of data.
     options.set_skip_stats_update_on_db_open(True)
     return options
+
+
+def _table_options() -> BlockBasedOptions:
+    table = BlockBasedOptions()
+    table.set_block_cache(Cache(BLOCK_CACHE_BYTES))
+    # Four times RocksDB's own: fifty small items of a partition are in one or two blocks, and one item costs as much
+    # as before (measured).
+    table.set_block_size(BLOCK_BYTES)
+    # A condition of "does not exist" is among the most frequent reads: 10 bits answer 99 of 100 from memory.
+    table.set_bloom_filter(10, False)
+    # Index and filters are charged to the cache, so that memory has one limit however the data grows. They are cut
+    # into blocks of their own: whole, those of a file are a megabyte, of which a shard of the cache holds two, and two
+    # that meet in one shard throw each other out at each read (measured at a million items: 270 KB read for each).
+    table.set_cache_index_and_filter_blocks(True)
+    table.set_index_type(BlockBasedIndexType.two_level_index_search())
+    table.set_partition_filters(True)
+    table.set_metadata_block_size(METADATA_BLOCK_BYTES)
+    table.set_pin_top_level_index_and_filter(True)
+    # Those of level 0 are read for every key and stay.
+    table.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    table.set_format_version(5)
+    return table
 
 
 def open_rocksdb(path: Path, options: Options) -> Rdict:
