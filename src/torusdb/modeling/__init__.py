@@ -35,9 +35,11 @@ from torusdb.modeling.patterns import Pattern, pattern
 from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, Update
 from torusdb.modeling.queries import Collection, Count, Query, collection
 from torusdb.modeling.reads import Explanation, Read
+from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.scans import Scan
-from torusdb.modeling.store import AsyncResults, AsyncStore, AsyncTransaction, Results, Store, Transaction
+from torusdb.modeling.store import AsyncStore, Store
 from torusdb.modeling.table import GlobalIndex, KeyAttribute, LocalIndex, Table, binary_key, number_key
+from torusdb.modeling.transactions import AsyncTransaction, Transaction
 from torusdb.modeling.updates import Action
 
 __all__ = [

@@ -7,6 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from torusdb.modeling.attributes import Attribute
+from torusdb.modeling.context import AS_DECLARED, Context
 from torusdb.modeling.errors import InvalidValue, PlanRefused
 from torusdb.modeling.expressions import All, AnyOf, Condition, Placeholders, all_of
 from torusdb.modeling.scalars import Item
@@ -120,7 +121,7 @@ class Read(Generic[T]):
 
     # -- what becomes of it
 
-    def requests(self) -> list[Request]:
+    def requests(self, context: Context = AS_DECLARED) -> list[Request]:
         """The first request of each of its lanes: one, but for shards and segments."""
         raise NotImplementedError
 
@@ -172,9 +173,9 @@ class Read(Generic[T]):
         where = self.table if self.index is None else self.index
         return [[each.name for each in where.partition], [each.name for each in where.sort]]
 
-    def _base(self, placeholders: Placeholders, *, mixed: bool) -> dict[str, Any]:
+    def _base(self, placeholders: Placeholders, context: Context, *, mixed: bool) -> dict[str, Any]:
         """All parameters but the key condition. `mixed`: what is read can hold other entities."""
-        parameters: dict[str, Any] = {"TableName": self.table.name}
+        parameters: dict[str, Any] = {"TableName": context.name_of(self.table)}
         if self.index is not None:
             parameters["IndexName"] = self.index.name
             self._check_included(mixed)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from torusdb.modeling.context import Context
 from torusdb.modeling.errors import PlanRefused, Reason, TransactionFailed
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.plans import Check, Delete, Put, Ref, Update, Write
@@ -12,6 +14,8 @@ from torusdb.modeling.updates import Action
 from torusdb.modeling.writes import stored_entity
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from torusdb.modeling.entity import Entity
 
 E = TypeVar("E", bound="Entity")
@@ -27,7 +31,8 @@ class TransactionWrites:
     """What a transaction is to do. It is sent when its `with` block ends, and not at all if that ends with an
     exception."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context) -> None:
+        self._context = context
         self.writes: list[Write[Any]] = []
 
     def put(self, entity: Entity, when: Condition | None = None) -> None:
@@ -52,7 +57,7 @@ class TransactionWrites:
             return
         members = []
         for write in self.writes:
-            (request,) = write.requests()
+            (request,) = write.requests(self._context)
             request.parameters.pop("ReturnValues", None)  # which a transaction has not
             members.append({write.member: request.parameters})
         try:
@@ -65,12 +70,43 @@ class TransactionWrites:
             write.done()
 
     def _add(self, write: Write[Any]) -> None:
+        self._context.name_of(write.ref.model.table)  # so that it is refused here, not at the end
         if len(self.writes) == TRANSACTION_ACTIONS_MAX:
             raise PlanRefused(f"A transaction has {TRANSACTION_ACTIONS_MAX} actions at most")
         for other in self.writes:
             if other.ref.key == write.ref.key and other.ref.model.table is write.ref.model.table:
                 raise PlanRefused(f"A transaction does one thing with each item, and {write.ref!r} is in it twice")
         self.writes.append(write)
+
+
+class Transaction(TransactionWrites):
+    def __init__(self, context: Context, run: Callable[[Work[None]], None]) -> None:
+        super().__init__(context)
+        self._run = run
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._run(self.work())
+
+
+class AsyncTransaction(TransactionWrites):
+    def __init__(self, context: Context, run: Callable[[Work[None]], Awaitable[None]]) -> None:
+        super().__init__(context)
+        self._run = run
+
+    async def __aenter__(self) -> AsyncTransaction:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            await self._run(self.work())
 
 
 def _failed(writes: list[Write[Any]], reasons: list[dict[str, Any]]) -> TransactionFailed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from torusdb.modeling.context import Context
 from torusdb.modeling.errors import ConditionFailed
 from torusdb.modeling.plans import Delete, Get, Put, Update, Write
 from torusdb.modeling.scalars import Item
@@ -18,28 +19,28 @@ E = TypeVar("E", bound="Entity")
 CONDITION_FAILED: Final = "ConditionalCheckFailedException"
 
 
-def get_work(get: Get[E]) -> Work[E | None]:
-    response = yield get.requests()[0]
+def get_work(get: Get[E], context: Context) -> Work[E | None]:
+    response = yield get.requests(context)[0]
     item = response.get("Item")
     return get.ref.model.decode(item) if item is not None else None
 
 
-def put_work(put: Put[E]) -> Work[None]:
-    yield from _write(put)
+def put_work(put: Put[E], context: Context) -> Work[None]:
+    yield from _write(put, context)
 
 
-def delete_work(delete: Delete[E]) -> Work[None]:
-    yield from _write(delete)
+def delete_work(delete: Delete[E], context: Context) -> Work[None]:
+    yield from _write(delete, context)
 
 
-def update_work(update: Update[E]) -> Work[E]:
+def update_work(update: Update[E], context: Context) -> Work[E]:
     """Gives the entity as it is then."""
-    response = yield from _write(update)
+    response = yield from _write(update, context)
     return update.ref.model.decode(response["Attributes"])
 
 
-def _write(write: Write[Any]) -> Work[dict[str, Any]]:
-    (request,) = write.requests()
+def _write(write: Write[Any], context: Context) -> Work[dict[str, Any]]:
+    (request,) = write.requests(context)
     try:
         response: dict[str, Any] = yield request
     except Exception as error:
