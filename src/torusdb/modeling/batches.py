@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from torusdb.modeling.context import Context
 from torusdb.modeling.errors import BatchIncomplete, PlanRefused
+from torusdb.modeling.expiry import is_hidden
 from torusdb.modeling.plans import BatchGet, Delete, Put
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import Pause, Request, Work
@@ -44,7 +45,7 @@ def _get_chunk(
     batch: BatchGet[Any], context: Context, wanted: dict[str, Any], found: dict[tuple[Any, ...], Any]
 ) -> Work[None]:
     assert batch.table is not None  # there is a key, so there is its table
-    name, key_names = context.name_of(batch.table), batch.table.key_names()
+    name, key_names = context.table_name(batch.table), batch.table.key_names()
     models = {ref.model.type_name: ref.model for ref in batch.refs}
     attempts = 0
     left: dict[str, Any] = {name: wanted}
@@ -59,7 +60,7 @@ def _get_chunk(
         items = response["Responses"].get(name, [])
         for item in items:
             model = models.get(item.get(batch.table.type_attribute, {}).get("S"))
-            if model is not None:
+            if model is not None and not is_hidden(model, item, context):
                 found[_identity({each: item[each] for each in key_names})] = model.decode(item)
         left = response.get("UnprocessedKeys") or {}
         attempts = 1 if items else attempts + 1
@@ -70,7 +71,7 @@ def batch_write_work(writes: Iterable[BatchWrite], context: Context) -> Work[Non
     by_key = {}
     for write in writes:
         _check(write)
-        by_key[context.name_of(write.ref.model.table), _identity(write.ref.key)] = write
+        by_key[context.table_name(write.ref.model.table), _identity(write.ref.key)] = write
     for chunk in _chunks(list(by_key), BATCH_WRITE_ITEMS_MAX):
         yield from _write_chunk({identity: by_key[identity] for identity in chunk})
 

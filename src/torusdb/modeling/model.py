@@ -37,10 +37,14 @@ class EntityModel(Generic[E]):
         self.codecs = {name: each._codec for name, each in attributes.items()}
         self.computed = {name: each for name, each in attributes.items() if each._declared.compute is not None}
         self.version = _only_one(self.name, "version", attributes)
+        self.ttl = _only_one(self.name, "ttl", attributes)
+        self.hidden_by = self.ttl if self.ttl is not None and self.ttl._declared.hide_expired else None
+        """The attribute by which what has expired is hidden."""
         self._check_names()
         self.keys = self._bind(keys)
         self.primary = self.keys[PRIMARY]
         self.rivals = self._rivals()
+        self._check_ttl()
         self._check_key_attributes()
         self._prepare()
 
@@ -121,6 +125,14 @@ class EntityModel(Generic[E]):
             if self.primary.can_equal(other.primary, any_text=True):
                 rivals.append(other.primary)
         return rivals
+
+    def _check_ttl(self) -> None:
+        for other in self.table.entities.values():
+            if self.ttl is not None and other.ttl is not None and self.ttl._stored != other.ttl._stored:
+                raise ModelError(
+                    f"{self.ttl!r} is stored as {self.ttl._stored}, and {other.ttl!r} as {other.ttl._stored}: "
+                    "a table has one TTL attribute, so give both one name"
+                )
 
     def join(self) -> None:
         """Becomes known to its table; nothing before this has changed anything but itself."""

@@ -82,7 +82,7 @@ class Get(Generic[E]):
         return changed
 
     def requests(self, context: Context = AS_DECLARED) -> list[Request]:
-        parameters: dict[str, Any] = {"TableName": context.name_of(self.table), "Key": self.ref.key}
+        parameters: dict[str, Any] = {"TableName": context.table_name(self.table), "Key": self.ref.key}
         if self.is_consistent:
             parameters["ConsistentRead"] = True
         return [Request("get_item", parameters)]
@@ -177,7 +177,7 @@ class Write(Generic[E]):
         return Place((name,), SCALARS[str], name)
 
     def _base(self, context: Context, placeholders: Placeholders, condition: Condition | None) -> dict[str, Any]:
-        parameters: dict[str, Any] = {"TableName": context.name_of(self.ref.model.table)}
+        parameters: dict[str, Any] = {"TableName": context.table_name(self.ref.model.table)}
         if condition is not None:
             parameters["ConditionExpression"] = condition.text(placeholders)
         placeholders.add_to(parameters)
@@ -212,7 +212,7 @@ class Put(Write[E]):
     def parameters(self, context: Context) -> dict[str, Any]:
         model = model_of(type(self.entity))
         if self.when is None and not self.new and model.version is None:
-            return {"TableName": context.name_of(model.table), "Item": self.item}
+            return {"TableName": context.table_name(model.table), "Item": self.item}
         condition = all_of([self._as_read(), self._absence() if self.new else None, self.when])
         return {**self._base(context, Placeholders(), condition), "Item": self.item}
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from torusdb.modeling.batches import BatchWrite, batch_get_work, batch_write_work
-from torusdb.modeling.context import Context
+from torusdb.modeling.context import Context, utc_now
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.pages import count_work
 from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, Update, Write
@@ -21,6 +21,8 @@ from torusdb.modeling.updates import Action
 from torusdb.modeling.writes import delete_work, get_work, put_work, update_work
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from torusdb.modeling.entity import Entity
 
 T = TypeVar("T")
@@ -56,12 +58,20 @@ def _random() -> float:
 
 
 class _Store:
-    def __init__(self, table: Table, client: Any, *, table_name: str | None, random: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        client: Any,
+        *,
+        table_name: str | None,
+        random: Callable[[], float],
+        now: Callable[[], datetime],
+    ) -> None:
         self.table = table
-        self.table_name = table_name or table.name
+        self.table_name = table.name if table_name is None else table_name
         self._client = client
         self._random = random
-        self._context = Context({table: self.table_name})
+        self._context = Context({table: self.table_name}, now)
 
     def explain(self, plan: Get[Any] | BatchGet[Any] | Read[Any] | Count[Any] | Write[Any]) -> Explanation:
         """What a plan does when this store runs it."""
@@ -70,11 +80,17 @@ class _Store:
     def _create_parameters(self) -> dict[str, Any]:
         return {**self.table.create_parameters(), "TableName": self.table_name}
 
+    def _ttl_parameters(self) -> dict[str, Any] | None:
+        name = self.table.ttl_attribute
+        if name is None:
+            return None
+        return {"TableName": self.table_name, "TimeToLiveSpecification": {"Enabled": True, "AttributeName": name}}
+
 
 class Store(_Store):
     """The entities of a table, through a boto3 client: `Store(shop, boto3.client("dynamodb"))`. May be used by several
     threads, as the client may. `table_name`: what the table is called here, if not as the model has it, so that
-    one model serves several stages. `sleep` and `random` are for tests."""
+    one model serves several stages. `sleep`, `random` and `now` are for tests."""
 
     def __init__(
         self,
@@ -84,14 +100,19 @@ class Store(_Store):
         table_name: str | None = None,
         sleep: Callable[[float], Any] | None = None,
         random: Callable[[], float] = _random,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
-        super().__init__(table, client, table_name=table_name, random=random)
+        super().__init__(table, client, table_name=table_name, random=random, now=now)
         self._sleep = sleep
 
     def create_table(self) -> None:
-        """Makes the table with its indexes, paid by request, and waits until it can be used."""
+        """Makes the table with its indexes, paid by request, waits until it can be used, and has what expires dropped
+        where an entity has a TTL."""
         self._client.create_table(**self._create_parameters())
         self._client.get_waiter("table_exists").wait(TableName=self.table_name)
+        ttl = self._ttl_parameters()
+        if ttl is not None:
+            self._client.update_time_to_live(**ttl)
 
     def get(self, kind: type[E], /, **key: Any) -> E | None:
         """The entity with this key; None if there is none."""
@@ -195,13 +216,17 @@ class AsyncStore(_Store):
         table_name: str | None = None,
         sleep: Callable[[float], Awaitable[Any]] | None = None,
         random: Callable[[], float] = _random,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
-        super().__init__(table, client, table_name=table_name, random=random)
+        super().__init__(table, client, table_name=table_name, random=random, now=now)
         self._sleep = sleep
 
     async def create_table(self) -> None:
         await self._client.create_table(**self._create_parameters())
         await self._client.get_waiter("table_exists").wait(TableName=self.table_name)
+        ttl = self._ttl_parameters()
+        if ttl is not None:
+            await self._client.update_time_to_live(**ttl)
 
     async def get(self, kind: type[E], /, **key: Any) -> E | None:
         return await self._perform(get_work(Get(kind, **key), self._context))

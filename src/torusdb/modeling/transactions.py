@@ -70,7 +70,7 @@ class TransactionWrites:
             write.done()
 
     def _add(self, write: Write[Any]) -> None:
-        self._context.name_of(write.ref.model.table)  # so that it is refused here, not at the end
+        self._context.table_name(write.ref.model.table)  # so that it is refused here, not at the end
         if len(self.writes) == TRANSACTION_ACTIONS_MAX:
             raise PlanRefused(f"A transaction has {TRANSACTION_ACTIONS_MAX} actions at most")
         for other in self.writes:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from torusdb.modeling.context import Context
 from torusdb.modeling.errors import ConditionFailed
+from torusdb.modeling.expiry import is_hidden
 from torusdb.modeling.plans import Delete, Get, Put, Update, Write
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import Work, error_code
@@ -21,8 +22,8 @@ CONDITION_FAILED: Final = "ConditionalCheckFailedException"
 
 def get_work(get: Get[E], context: Context) -> Work[E | None]:
     response = yield get.requests(context)[0]
-    item = response.get("Item")
-    return get.ref.model.decode(item) if item is not None else None
+    item, model = response.get("Item"), get.ref.model
+    return None if item is None or is_hidden(model, item, context) else model.decode(item)
 
 
 def put_work(put: Put[E], context: Context) -> Work[None]:
