@@ -41,6 +41,7 @@ from torusdb.modeling.store import AsyncStore, Store
 from torusdb.modeling.table import GlobalIndex, KeyAttribute, LocalIndex, Table, binary_key, number_key
 from torusdb.modeling.transactions import AsyncTransaction, Transaction
 from torusdb.modeling.updates import Action
+from torusdb.modeling.upserts import Upsert
 
 __all__ = [
     "Action",
@@ -82,6 +83,7 @@ __all__ = [
     "Transaction",
     "TransactionFailed",
     "Update",
+    "Upsert",
     "attr",
     "binary_key",
     "collection",

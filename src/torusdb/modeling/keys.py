@@ -162,6 +162,13 @@ class BoundKey(Generic[E]):
             self.spread(found, self.shard_of(values[self.shard_by]))
         return found
 
+    def part_wire(self, part: Part, values: Mapping[str, Any]) -> Wire | None:
+        """What one of its attributes holds; None if a field is None."""
+        wire = part.template.wire(values)
+        if wire is not None and self.shard_by is not None and part in self.partition:
+            return self.sharded(wire, self.shard_of(values[self.shard_by]))
+        return wire
+
     def shard_of(self, value: Any) -> int:
         """The same for equal values, in any process: a CRC of what is stored."""
         assert self.shard_by is not None

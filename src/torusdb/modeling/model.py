@@ -196,12 +196,17 @@ class EntityModel(Generic[E]):
             raise InvalidValue(f"{self.name}.{name}: {error}") from None
         for key in self._keys:
             key.write(values, item)
+        if self.rivals:
+            self.check_rivals(item, repr(entity))
+        return item
+
+    def check_rivals(self, item: Item, what: str) -> None:
+        """Refuses a key that could as well be another entity's."""
         for rival in self.rivals:
             if self.primary.is_taken_for(rival, item):
                 raise InvalidValue(
-                    f"{entity!r} would have the key of a {rival.model.name}: a text in it looks like more fields"
+                    f"{what} would have the key of a {rival.model.name}: a text in it looks like more fields"
                 )
-        return item
 
     def decode(self, item: Item) -> E:
         values = {}

@@ -185,7 +185,7 @@ class Write(Generic[E]):
 
 
 class Put(Write[E]):
-    """Writes the whole entity, in the place of whatever was there; with `new`, only where nothing is."""
+    """Writes the whole entity, in the place of whatever was there; with `new`, only where nothing is (an insert)."""
 
     operation = "PutItem"
     method = "put_item"
@@ -278,16 +278,17 @@ class Update(Write[E]):
         from torusdb.modeling.updates import update_text
 
         placeholders = Placeholders()
-        version = self.ref.model.version
-        actions = list(self.actions)
-        if version is not None:
-            actions.append(Action(version, "add", 1))
-        text = update_text(actions, placeholders, self.assignments)
+        text = update_text(self._counted_actions(), placeholders, self.assignments)
         # With a version the object is known to be as it was read; else that is asked of what the keys are made from.
         as_read = self._as_read()
         relied_on = self.relied_on if as_read is None else [as_read]
         condition = all_of([self._presence(), *relied_on, self.when])
         return {**self._base(context, placeholders, condition), "Key": self.ref.key, "UpdateExpression": text}
+
+    def _counted_actions(self) -> list[Action]:
+        """With what the version does."""
+        version = self.ref.model.version
+        return [*self.actions] if version is None else [*self.actions, Action(version, "add", 1)]
 
     def requests(self, context: Context = AS_DECLARED) -> list[Request]:
         (request,) = super().requests(context)

@@ -18,6 +18,7 @@ from torusdb.modeling.steps import Pause, Request, Step, Together, Work
 from torusdb.modeling.table import Table
 from torusdb.modeling.transactions import AsyncTransaction, Transaction
 from torusdb.modeling.updates import Action
+from torusdb.modeling.upserts import Upsert
 from torusdb.modeling.writes import delete_work, get_work, put_work, update_work
 
 if TYPE_CHECKING:
@@ -119,17 +120,25 @@ class Store(_Store):
         return self._perform(get_work(Get(kind, **key), self._context))
 
     def put(self, entity: E, when: Condition | None = None) -> None:
-        """Writes the entity, in the place of what was there. With a version: unless someone else has written it."""
+        """Writes the whole entity, in the place of what was there, if anything was. With a version: unless someone
+        else has written it."""
         self._perform(put_work(Put(entity, when), self._context))
 
     def insert(self, entity: E) -> None:
-        """Writes the entity where there is none with its key; else ConditionFailed."""
+        """Writes the whole entity where there is none with its key; else ConditionFailed."""
         self._perform(put_work(Put(entity, new=True), self._context))
 
     def update(self, target: E | Ref[E], *actions: Action, when: Condition | None = None) -> E:
-        """Changes attributes of an entity that is there, and gives it as it is then; see `Update`."""
+        """Changes some attributes of an entity that is there, else ConditionFailed. Gives the entity as it is then; see
+        `Update`."""
         update: Update[E] = Update(target, *actions, when=when)
         return self._perform(update_work(update, self._context))
+
+    def upsert(self, target: Ref[E], *actions: Action, when: Condition | None = None) -> E:
+        """Changes some attributes of an entity if it is there, and else makes it, of them, its key and its defaults.
+        Gives the entity as it is then; see `Upsert`."""
+        upsert: Upsert[E] = Upsert(target, *actions, when=when)
+        return self._perform(update_work(upsert, self._context))
 
     def delete(self, target: E | Ref[E], when: Condition | None = None) -> None:
         delete: Delete[E] = Delete(target, when)
@@ -240,6 +249,10 @@ class AsyncStore(_Store):
     async def update(self, target: E | Ref[E], *actions: Action, when: Condition | None = None) -> E:
         update: Update[E] = Update(target, *actions, when=when)
         return await self._perform(update_work(update, self._context))
+
+    async def upsert(self, target: Ref[E], *actions: Action, when: Condition | None = None) -> E:
+        upsert: Upsert[E] = Upsert(target, *actions, when=when)
+        return await self._perform(update_work(upsert, self._context))
 
     async def delete(self, target: E | Ref[E], when: Condition | None = None) -> None:
         delete: Delete[E] = Delete(target, when)

@@ -11,6 +11,7 @@ from torusdb.modeling.expressions import Condition
 from torusdb.modeling.plans import Check, Delete, Put, Ref, Update, Write
 from torusdb.modeling.steps import Request, Work, error_code
 from torusdb.modeling.updates import Action
+from torusdb.modeling.upserts import Upsert
 from torusdb.modeling.writes import stored_entity
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class TransactionWrites:
 
     def update(self, target: E | Ref[E], *actions: Action, when: Condition | None = None) -> None:
         self._add(Update(target, *actions, when=when))
+
+    def upsert(self, target: Ref[E], *actions: Action, when: Condition | None = None) -> None:
+        """As an update, and makes it where there is none."""
+        self._add(Upsert(target, *actions, when=when))
 
     def delete(self, target: E | Ref[E], when: Condition | None = None) -> None:
         self._add(Delete(target, when))
