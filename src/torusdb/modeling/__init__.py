@@ -32,13 +32,14 @@ from torusdb.modeling.errors import (
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.keys import BoundKey, Key
 from torusdb.modeling.patterns import Pattern, pattern
-from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, Update
+from torusdb.modeling.plans import BatchGet, Check, Delete, Get, Put, Ref, ReturningOld, Update, Write
 from torusdb.modeling.queries import Collection, Count, Query, collection
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.scans import Scan
 from torusdb.modeling.store import AsyncStore, Store
 from torusdb.modeling.table import GlobalIndex, KeyAttribute, LocalIndex, Table, binary_key, number_key
+from torusdb.modeling.transact_gets import TransactGet
 from torusdb.modeling.transactions import AsyncTransaction, Transaction
 from torusdb.modeling.updates import Action
 from torusdb.modeling.upserts import Upsert
@@ -53,6 +54,7 @@ __all__ = [
     "BatchGet",
     "BatchIncomplete",
     "BoundKey",
+    "Check",
     "Collection",
     "Condition",
     "ConditionFailed",
@@ -77,13 +79,16 @@ __all__ = [
     "Reason",
     "Ref",
     "Results",
+    "ReturningOld",
     "Scan",
     "Store",
     "Table",
+    "TransactGet",
     "Transaction",
     "TransactionFailed",
     "Update",
     "Upsert",
+    "Write",
     "attr",
     "binary_key",
     "collection",

@@ -3,7 +3,7 @@ it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -34,6 +34,15 @@ class Context:
             own = " and ".join(self._names.values())
             raise PlanRefused(f"This is of the table {table.name}, and the store is of {own}")
         return name
+
+    def along_with(self, others: Iterable[Context]) -> Context:
+        """With the tables of others as well; none may be called in two ways."""
+        names: dict[Table, str] = {}
+        for context in (self, *others):
+            for table, name in (context._names or {}).items():
+                if names.setdefault(table, name) != name:
+                    raise PlanRefused(f"The table {table.name} is {names[table]} in one store, and {name} in another")
+        return Context(names, self._now)
 
     def now_seconds(self) -> int:
         """Since 1970, as the service's TTL counts."""

@@ -296,6 +296,27 @@ class Update(Write[E]):
         return [request]
 
 
+class ReturningOld(Generic[E]):
+    """A write that gives the entity as it was before, or None where there was none:
+    `store.run(ReturningOld(Delete(Ref(Order, customer="1", number=7))))`."""
+
+    def __init__(self, write: Put[E] | Update[E] | Delete[E]) -> None:
+        self.write = write
+        self.operation = write.operation
+        self.ref = write.ref
+
+    def requests(self, context: Context = AS_DECLARED) -> list[Request]:
+        (request,) = self.write.requests(context)
+        request.parameters["ReturnValues"] = "ALL_OLD"
+        return [request]
+
+    def explain(self) -> Explanation:
+        return self.write.explain()
+
+    def done(self) -> None:
+        self.write.done()
+
+
 def _explained(operation: str, ref: Ref[Any], reads: str) -> Explanation:
     key = " AND ".join(f"{name} = {next(iter(wire.values()))!r}" for name, wire in ref.key.items())
     return Explanation(operation, ref.model.table.name, None, key, None, 1, f"{reads}: {ref.model.name}")

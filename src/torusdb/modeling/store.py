@@ -10,16 +10,17 @@ from torusdb.modeling.batches import BatchWrite, batch_get_work, batch_write_wor
 from torusdb.modeling.context import Context, utc_now
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.pages import count_work
-from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, Update, Write
+from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, ReturningOld, Update, Write
 from torusdb.modeling.queries import Count
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.steps import Pause, Request, Step, Together, Work
 from torusdb.modeling.table import Table
+from torusdb.modeling.transact_gets import TransactGet, transact_get_work
 from torusdb.modeling.transactions import AsyncTransaction, Transaction
 from torusdb.modeling.updates import Action
 from torusdb.modeling.upserts import Upsert
-from torusdb.modeling.writes import delete_work, get_work, put_work, update_work
+from torusdb.modeling.writes import delete_work, get_work, put_work, returning_old_work, update_work
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,27 +29,33 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Entity")
+A = TypeVar("A", bound="Entity")
+B = TypeVar("B", bound="Entity")
+C = TypeVar("C", bound="Entity")
 
 PARALLEL_REQUESTS_MAX: Final = 16
 """Threads of a store, for the lanes of a sharded query. (botocore keeps 10 connections unless told otherwise.)"""
 
-Plan = Get[Any] | BatchGet[Any] | Count[Any] | Put[Any] | Update[Any] | Delete[Any]
+Plan = (
+    Get[Any] | BatchGet[Any] | TransactGet[Any] | Count[Any] | Put[Any] | Update[Any] | Delete[Any] | ReturningOld[Any]
+)
+_WORKS: Final[list[tuple[type[Any], Callable[[Any, Context], Work[Any]]]]] = [
+    (Get, get_work),
+    (BatchGet, batch_get_work),
+    (TransactGet, transact_get_work),
+    (Count, count_work),
+    (Put, put_work),
+    (Update, update_work),
+    (Delete, delete_work),
+    (ReturningOld, returning_old_work),
+]
 
 
 def work_of(plan: Plan, context: Context) -> Work[Any]:
     """The work of all plans but those that are read page by page."""
-    if isinstance(plan, Get):
-        return get_work(plan, context)
-    if isinstance(plan, BatchGet):
-        return batch_get_work(plan, context)
-    if isinstance(plan, Count):
-        return count_work(plan, context)
-    if isinstance(plan, Put):
-        return put_work(plan, context)
-    if isinstance(plan, Update):
-        return update_work(plan, context)
-    if isinstance(plan, Delete):
-        return delete_work(plan, context)
+    for kind, work in _WORKS:
+        if isinstance(plan, kind):
+            return work(plan, context)
     raise TypeError(f"{plan!r} is no plan that can be run by itself")
 
 
@@ -77,6 +84,9 @@ class _Store:
     def explain(self, plan: Get[Any] | BatchGet[Any] | Read[Any] | Count[Any] | Write[Any]) -> Explanation:
         """What a plan does when this store runs it."""
         return plan.explain()._replace(table=self.table_name)
+
+    def _with(self, others: Iterable[_Store]) -> Context:
+        return self._context.along_with(other._context for other in others)
 
     def _create_parameters(self) -> dict[str, Any]:
         return {**self.table.create_parameters(), "TableName": self.table_name}
@@ -159,9 +169,25 @@ class Store(_Store):
     def write_many(self, writes: Iterable[BatchWrite]) -> None:
         self._perform(batch_write_work(writes, self._context))
 
-    def transaction(self) -> Transaction:
-        """`with store.transaction() as t: t.put(order); t.update(customer, Customer.orders.add(1))`"""
-        return Transaction(self._context, self._perform)
+    @overload
+    def transact_get(self, a: Ref[A], b: Ref[B], /) -> tuple[A | None, B | None]: ...
+    @overload
+    def transact_get(self, a: Ref[A], b: Ref[B], c: Ref[C], /) -> tuple[A | None, B | None, C | None]: ...
+    @overload
+    def transact_get(self, *refs: Ref[E], others: Iterable[Store] = ()) -> tuple[E | None, ...]: ...
+    @overload
+    def transact_get(self, *refs: Ref[Any], others: Iterable[Store] = ()) -> tuple[Any, ...]: ...
+    def transact_get(self, *refs: Ref[Any], others: Iterable[Store] = ()) -> tuple[Any, ...]:
+        """As they are together at one moment, in the order of the keys; None for each that isn't there. `others`: the
+        stores of other tables that keys are of. Types are known of up to three; of four with `TransactGet`."""
+        return self._perform(transact_get_work(TransactGet(*refs), self._with(others)))
+
+    def transaction(self, *, others: Iterable[Store] = (), token: str | None = None) -> Transaction:
+        """`with store.transaction() as t: t.put(order); t.update(customer, Customer.orders.add(1))`
+
+        `others`: the stores of other tables that it writes to. `token`: who asks again with the same token within ten
+        minutes does it once."""
+        return Transaction(self._with(others), token, self._perform)
 
     @overload
     def run(self, plan: Read[T]) -> Results[T]: ...
@@ -173,6 +199,10 @@ class Store(_Store):
     def run(self, plan: Count[Any]) -> int: ...
     @overload
     def run(self, plan: Update[E]) -> E: ...
+    @overload
+    def run(self, plan: ReturningOld[E]) -> E | None: ...
+    @overload
+    def run(self, plan: TransactGet[T]) -> T: ...
     @overload
     def run(self, plan: Put[Any] | Delete[Any]) -> None: ...
     def run(self, plan: Read[Any] | Plan) -> Any:
@@ -271,8 +301,19 @@ class AsyncStore(_Store):
     async def write_many(self, writes: Iterable[BatchWrite]) -> None:
         await self._perform(batch_write_work(writes, self._context))
 
-    def transaction(self) -> AsyncTransaction:
-        return AsyncTransaction(self._context, self._perform)
+    @overload
+    async def transact_get(self, a: Ref[A], b: Ref[B], /) -> tuple[A | None, B | None]: ...
+    @overload
+    async def transact_get(self, a: Ref[A], b: Ref[B], c: Ref[C], /) -> tuple[A | None, B | None, C | None]: ...
+    @overload
+    async def transact_get(self, *refs: Ref[E], others: Iterable[AsyncStore] = ()) -> tuple[E | None, ...]: ...
+    @overload
+    async def transact_get(self, *refs: Ref[Any], others: Iterable[AsyncStore] = ()) -> tuple[Any, ...]: ...
+    async def transact_get(self, *refs: Ref[Any], others: Iterable[AsyncStore] = ()) -> tuple[Any, ...]:
+        return await self._perform(transact_get_work(TransactGet(*refs), self._with(others)))
+
+    def transaction(self, *, others: Iterable[AsyncStore] = (), token: str | None = None) -> AsyncTransaction:
+        return AsyncTransaction(self._with(others), token, self._perform)
 
     @overload
     def run(self, plan: Read[T]) -> AsyncResults[T]: ...
@@ -284,6 +325,10 @@ class AsyncStore(_Store):
     def run(self, plan: Count[Any]) -> Awaitable[int]: ...
     @overload
     def run(self, plan: Update[E]) -> Awaitable[E]: ...
+    @overload
+    def run(self, plan: ReturningOld[E]) -> Awaitable[E | None]: ...
+    @overload
+    def run(self, plan: TransactGet[T]) -> Awaitable[T]: ...
     @overload
     def run(self, plan: Put[Any] | Delete[Any]) -> Awaitable[None]: ...
     def run(self, plan: Read[Any] | Plan) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from torusdb.modeling.context import Context
 from torusdb.modeling.errors import PlanRefused, Reason, TransactionFailed
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound="Entity")
 
 TRANSACTION_ACTIONS_MAX: Final = 100
-"""The service's limit."""
+TOKEN_CHARACTERS_MAX: Final = 36
+"""The service's limits."""
 CANCELED: Final = "TransactionCanceledException"
 NO_PART: Final = "None"
 """The code of an action that a transaction was not cancelled for."""
@@ -32,8 +33,11 @@ class TransactionWrites:
     """What a transaction is to do. It is sent when its `with` block ends, and not at all if that ends with an
     exception."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, token: str | None) -> None:
+        if token is not None and not 1 <= len(token) <= TOKEN_CHARACTERS_MAX:
+            raise PlanRefused(f"A transaction's token has 1 to {TOKEN_CHARACTERS_MAX} characters, not {len(token)}")
         self._context = context
+        self._token = token
         self.writes: list[Write[Any]] = []
 
     def put(self, entity: Entity, when: Condition | None = None) -> None:
@@ -57,6 +61,11 @@ class TransactionWrites:
         """Writes nothing, but all fails unless this holds."""
         self._add(Check(target, when))
 
+    def add(self, *writes: Write[Any]) -> None:
+        """Writes that were made elsewhere: `transaction.add(*stock.taken(order))`."""
+        for write in writes:
+            self._add(write)
+
     def work(self) -> Work[None]:
         if not self.writes:
             return
@@ -65,12 +74,13 @@ class TransactionWrites:
             (request,) = write.requests(self._context)
             request.parameters.pop("ReturnValues", None)  # which a transaction has not
             members.append({write.member: request.parameters})
+        parameters: dict[str, Any] = {"TransactItems": members}
+        if self._token is not None:
+            parameters["ClientRequestToken"] = self._token
         try:
-            yield Request("transact_write_items", {"TransactItems": members})
+            yield Request("transact_write_items", parameters)
         except Exception as error:
-            if error_code(error) != CANCELED:
-                raise
-            raise _failed(self.writes, error.response.get("CancellationReasons") or []) from error  # type: ignore[attr-defined]
+            raise_failure(error, [(write.operation, write.ref) for write in self.writes])
         for write in self.writes:
             write.done()
 
@@ -85,8 +95,8 @@ class TransactionWrites:
 
 
 class Transaction(TransactionWrites):
-    def __init__(self, context: Context, run: Callable[[Work[None]], None]) -> None:
-        super().__init__(context)
+    def __init__(self, context: Context, token: str | None, run: Callable[[Work[None]], None]) -> None:
+        super().__init__(context, token)
         self._run = run
 
     def __enter__(self) -> Transaction:
@@ -100,8 +110,8 @@ class Transaction(TransactionWrites):
 
 
 class AsyncTransaction(TransactionWrites):
-    def __init__(self, context: Context, run: Callable[[Work[None]], Awaitable[None]]) -> None:
-        super().__init__(context)
+    def __init__(self, context: Context, token: str | None, run: Callable[[Work[None]], Awaitable[None]]) -> None:
+        super().__init__(context, token)
         self._run = run
 
     async def __aenter__(self) -> AsyncTransaction:
@@ -114,12 +124,17 @@ class AsyncTransaction(TransactionWrites):
             await self._run(self.work())
 
 
-def _failed(writes: list[Write[Any]], reasons: list[dict[str, Any]]) -> TransactionFailed:
+def raise_failure(error: Exception, actions: Sequence[tuple[str, Ref[Any]]]) -> NoReturn:
+    """For a client's exception. `actions`: what the transaction was to do, with what."""
+    if error_code(error) != CANCELED:
+        raise error
+    reasons = error.response.get("CancellationReasons") or []  # type: ignore[attr-defined]  # error_code has found it
     found: list[Reason | None] = []
-    for write, reason in zip(writes, reasons, strict=False):
+    for (operation, ref), reason in zip(actions, reasons, strict=False):
         code = reason.get("Code", NO_PART)
-        entity = stored_entity(write.ref.model, reason.get("Item"))
-        action = f"{write.operation} of {write.ref!r}"
+        entity = stored_entity(ref.model, reason.get("Item"))
+        action = f"{operation} of {ref!r}"
         found.append(None if code == NO_PART else Reason(action, code, reason.get("Message") or "", entity))
     told = "; ".join(str(reason) for reason in found if reason is not None)
-    return TransactionFailed(f"The transaction was cancelled: {told or 'the service gives no reason'}", found)
+    message = f"The transaction was cancelled: {told or 'the service gives no reason'}"
+    raise TransactionFailed(message, found) from error

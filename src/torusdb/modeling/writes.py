@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from torusdb.modeling.context import Context
 from torusdb.modeling.errors import ConditionFailed
 from torusdb.modeling.expiry import is_hidden
-from torusdb.modeling.plans import Delete, Get, Put, Update, Write
+from torusdb.modeling.plans import Delete, Get, Put, ReturningOld, Update, Write
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import Work, error_code
 
@@ -40,7 +40,13 @@ def update_work(update: Update[E], context: Context) -> Work[E]:
     return update.ref.model.decode(response["Attributes"])
 
 
-def _write(write: Write[Any], context: Context) -> Work[dict[str, Any]]:
+def returning_old_work(plan: ReturningOld[E], context: Context) -> Work[E | None]:
+    response = yield from _write(plan, context)
+    old: E | None = stored_entity(plan.ref.model, response.get("Attributes"))
+    return old
+
+
+def _write(write: Write[Any] | ReturningOld[Any], context: Context) -> Work[dict[str, Any]]:
     (request,) = write.requests(context)
     try:
         response: dict[str, Any] = yield request
@@ -53,7 +59,7 @@ def _write(write: Write[Any], context: Context) -> Work[dict[str, Any]]:
     return response
 
 
-def _condition_failed(write: Write[Any], item: Item | None) -> ConditionFailed:
+def _condition_failed(write: Write[Any] | ReturningOld[Any], item: Item | None) -> ConditionFailed:
     found = "there is none" if item is None else "it is not as the condition wants it"
     message = f"{write.operation} of {write.ref!r}: {found}"
     return ConditionFailed(message, stored_entity(write.ref.model, item), item)
