@@ -37,6 +37,7 @@ from torusdb.modeling.queries import Collection, Count, Query, collection
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.scans import Scan
+from torusdb.modeling.shards import random_shard
 from torusdb.modeling.store import AsyncStore, Store
 from torusdb.modeling.table import GlobalIndex, KeyAttribute, LocalIndex, Table, binary_key, number_key
 from torusdb.modeling.transact_gets import TransactGet
@@ -95,6 +96,7 @@ __all__ = [
     "computed",
     "number_key",
     "pattern",
+    "random_shard",
     "ttl",
     "version",
 ]

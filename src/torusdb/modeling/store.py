@@ -14,6 +14,7 @@ from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, ReturningOld
 from torusdb.modeling.queries import Count
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
+from torusdb.modeling.shards import random_float
 from torusdb.modeling.steps import Pause, Request, Step, Together, Work
 from torusdb.modeling.table import Table
 from torusdb.modeling.transact_gets import TransactGet, transact_get_work
@@ -57,12 +58,6 @@ def work_of(plan: Plan, context: Context) -> Work[Any]:
         if isinstance(plan, kind):
             return work(plan, context)
     raise TypeError(f"{plan!r} is no plan that can be run by itself")
-
-
-def _random() -> float:
-    from random import random
-
-    return random()  # noqa: S311 - it spreads retries
 
 
 class _Store:
@@ -110,7 +105,7 @@ class Store(_Store):
         *,
         table_name: str | None = None,
         sleep: Callable[[float], Any] | None = None,
-        random: Callable[[], float] = _random,
+        random: Callable[[], float] = random_float,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         super().__init__(table, client, table_name=table_name, random=random, now=now)
@@ -254,7 +249,7 @@ class AsyncStore(_Store):
         *,
         table_name: str | None = None,
         sleep: Callable[[float], Awaitable[Any]] | None = None,
-        random: Callable[[], float] = _random,
+        random: Callable[[], float] = random_float,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         super().__init__(table, client, table_name=table_name, random=random, now=now)
