@@ -24,8 +24,10 @@ from torusdb.modeling import (
     PlanRefused,
     Put,
     Ref,
+    ReturningOld,
     Scan,
     Store,
+    TransactGet,
     TransactionFailed,
     Update,
 )
@@ -89,6 +91,13 @@ def everything_sync(store: Store) -> list[Any]:
     store.delete(ann)
     store.delete_many(order(number) for number in range(5))
     found.append(store.run(Order.key.query(Order.customer == "1").count()))
+    found.append(store.upsert(Ref(Customer, id="3"), Customer.orders.add(1)))
+    found += store.transact_get(Ref(Customer, id="3"), Ref(Product, code="b"))
+    found += store.run(TransactGet(Ref(Customer, id="3"), Ref(Customer, id="4")))
+    found.append(store.run(ReturningOld(Delete(Ref(Customer, id="3")))))
+    with store.transaction(others=[store], token="once") as transaction:
+        transaction.upsert(Ref(Customer, id="5"), Customer.name.set("Eve"))
+    found.append(store.get(Customer, id="5"))
     return found
 
 
@@ -123,6 +132,13 @@ async def everything_async(store: AsyncStore) -> list[Any]:
     await store.delete(ann)
     await store.delete_many(order(number) for number in range(5))
     found.append(await store.run(Order.key.query(Order.customer == "1").count()))
+    found.append(await store.upsert(Ref(Customer, id="3"), Customer.orders.add(1)))
+    found += await store.transact_get(Ref(Customer, id="3"), Ref(Product, code="b"))
+    found += await store.run(TransactGet(Ref(Customer, id="3"), Ref(Customer, id="4")))
+    found.append(await store.run(ReturningOld(Delete(Ref(Customer, id="3")))))
+    async with store.transaction(others=[store], token="once") as transaction:
+        transaction.upsert(Ref(Customer, id="5"), Customer.name.set("Eve"))
+    found.append(await store.get(Customer, id="5"))
     return found
 
 
@@ -137,9 +153,9 @@ def test_both_stores_do_the_same() -> None:
     with torusdb.open() as one, torusdb.open() as other:
         sync, asynchronous = Sync(one), Async(other)
         for db in (one, other):
-            db.call("CreateTable", shop.create_parameters())
-        found = everything_sync(Store(shop, sync))
-        assert asyncio.run(everything_async(AsyncStore(shop, asynchronous))) == found
+            db.call("CreateTable", {**shop.create_parameters(), "TableName": "shop-prod"})
+        found = everything_sync(Store(shop, sync, table_name="shop-prod"))
+        assert asyncio.run(everything_async(AsyncStore(shop, asynchronous, table_name="shop-prod"))) == found
         assert in_order(sync.requests) == in_order(asynchronous.requests)
         assert len(found) > 100
 

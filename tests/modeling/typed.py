@@ -9,14 +9,22 @@ from typing import reveal_type
 from torusdb.modeling import (
     AsyncStore,
     Attr,
+    BatchGet,
+    Check,
+    Count,
+    Delete,
     Entity,
     Get,
     Key,
+    Put,
     Query,
     Ref,
+    ReturningOld,
     Store,
     Table,
+    TransactGet,
     Update,
+    Upsert,
     attr,
     collection,
     computed,
@@ -94,6 +102,61 @@ def orders_of(customer: str) -> Query[Order]:
     return Order.key.query(Order.customer == customer)
 
 
+class ShopReads:
+    orders_of = orders_of
+
+    @pattern("A customer")
+    @staticmethod
+    def customer(customer_id: str) -> Get[Customer]:
+        return Get(Customer, id=customer_id)
+
+    @pattern("The last of a customer's orders")
+    @staticmethod
+    def last_orders(customer: str, limit: int = 10) -> Query[Order]:
+        return Order.key.query(Order.customer == customer).newest_first().limit(limit)
+
+    @pattern("How many orders a customer has")
+    @staticmethod
+    def order_count(customer: str) -> Count[Order]:
+        return Order.key.query(Order.customer == customer).count()
+
+    @pattern("Customers by their ids")
+    @staticmethod
+    def customers(ids: list[str]) -> BatchGet[Customer]:
+        return BatchGet([Ref(Customer, id=each) for each in ids])
+
+
+class Shop(ShopReads, Store): ...
+
+
+class AsyncShop(ShopReads, AsyncStore): ...
+
+
+def use_shop(mine: Shop) -> None:
+    reveal_type(mine.orders_of("1"))  # torusdb.modeling.results.Results[typed.Order]
+    reveal_type(mine.last_orders("1", limit=3).all())  # list[typed.Order]
+    reveal_type(mine.customer("1"))  # typed.Customer | None
+    reveal_type(mine.order_count("1"))  # int
+    reveal_type(mine.customers(["1"]))  # list[typed.Customer | None]
+    reveal_type(ShopReads.last_orders("1"))  # torusdb.modeling.queries.Query[typed.Order]
+    reveal_type(Shop.customer("1"))  # torusdb.modeling.plans.Get[typed.Customer]
+    reveal_type(mine.run(Shop.customer("1")))  # typed.Customer | None
+    reveal_type(ShopReads.last_orders.explanation.requests)  # int
+    mine.orders_of(1)  # error
+    mine.customer()  # error
+    mine.last_orders("1", count=3)  # error
+    ShopReads().customer("1")  # error
+
+
+async def use_async_shop(mine: AsyncShop) -> None:
+    reveal_type(mine.orders_of("1"))  # torusdb.modeling.results.AsyncResults[typed.Order]
+    reveal_type(await mine.customer("1"))  # typed.Customer | None
+    reveal_type(await mine.order_count("1"))  # int
+    reveal_type(await mine.customers(["1"]))  # list[typed.Customer | None]
+    reveal_type(AsyncShop.last_orders("1"))  # torusdb.modeling.queries.Query[typed.Order]
+    mine.customer(1)  # error
+
+
 def use(store: Store) -> None:
     reveal_type(store.get(Customer, id="1"))  # typed.Customer | None
     reveal_type(store.run(orders_of("1")).all())  # list[typed.Order]
@@ -106,6 +169,18 @@ def use(store: Store) -> None:
     for order in store.run(query):
         reveal_type(order)  # typed.Order
     store.put(3)  # error
+    one, other = Ref(Customer, id="1"), Ref(Order, customer="1", number=1)
+    reveal_type(store.upsert(one, Customer.age.add(1)))  # typed.Customer
+    store.upsert(ann, Customer.age.add(1))  # error
+    reveal_type(store.transact_get(one, other))  # tuple[typed.Customer | None, typed.Order | None]
+    reveal_type(store.transact_get(one, one, other)[2])  # typed.Order | None
+    reveal_type(store.transact_get(*[one, one], others=[store]))  # tuple[typed.Customer | None, ...]
+    reveal_type(store.run(TransactGet(one, other)))  # tuple[typed.Customer | None, typed.Order | None]
+    reveal_type(store.run(ReturningOld(Delete(one))))  # typed.Customer | None
+    store.run(ReturningOld(Check(one, has_age)))  # error
+    with store.transaction(others=[store], token="once") as transaction:
+        transaction.add(Put(ann), Upsert(one), Check(one, has_age))
+        transaction.add(ann)  # error
 
 
 async def use_async(store: AsyncStore) -> None:
@@ -113,3 +188,7 @@ async def use_async(store: AsyncStore) -> None:
     reveal_type(await store.run(Get(Customer, id="1")))  # typed.Customer | None
     async for order in store.run(query):
         reveal_type(order)  # typed.Order
+    one, other = Ref(Customer, id="1"), Ref(Order, customer="1", number=1)
+    reveal_type(await store.upsert(one, Customer.age.add(1)))  # typed.Customer
+    reveal_type(await store.transact_get(one, other))  # tuple[typed.Customer | None, typed.Order | None]
+    reveal_type(await store.run(ReturningOld(Put(ann))))  # typed.Customer | None

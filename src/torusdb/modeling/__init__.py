@@ -32,13 +32,18 @@ from torusdb.modeling.errors import (
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.keys import BoundKey, Key
 from torusdb.modeling.patterns import Pattern, pattern
-from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, Update
+from torusdb.modeling.plans import BatchGet, Check, Delete, Get, Put, Ref, ReturningOld, Update, Write
 from torusdb.modeling.queries import Collection, Count, Query, collection
 from torusdb.modeling.reads import Explanation, Read
+from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.scans import Scan
-from torusdb.modeling.store import AsyncResults, AsyncStore, AsyncTransaction, Results, Store, Transaction
+from torusdb.modeling.shards import random_shard
+from torusdb.modeling.store import AsyncStore, Store
 from torusdb.modeling.table import GlobalIndex, KeyAttribute, LocalIndex, Table, binary_key, number_key
+from torusdb.modeling.transact_gets import TransactGet
+from torusdb.modeling.transactions import AsyncTransaction, Transaction
 from torusdb.modeling.updates import Action
+from torusdb.modeling.upserts import Upsert
 
 __all__ = [
     "Action",
@@ -50,6 +55,7 @@ __all__ = [
     "BatchGet",
     "BatchIncomplete",
     "BoundKey",
+    "Check",
     "Collection",
     "Condition",
     "ConditionFailed",
@@ -74,18 +80,23 @@ __all__ = [
     "Reason",
     "Ref",
     "Results",
+    "ReturningOld",
     "Scan",
     "Store",
     "Table",
+    "TransactGet",
     "Transaction",
     "TransactionFailed",
     "Update",
+    "Upsert",
+    "Write",
     "attr",
     "binary_key",
     "collection",
     "computed",
     "number_key",
     "pattern",
+    "random_shard",
     "ttl",
     "version",
 ]

@@ -42,7 +42,17 @@ class Attr(Generic[T]):
 class Declared:
     """What `attr(...)` and its like leave in a class body until the class is made."""
 
-    __slots__ = ("compute", "default", "default_factory", "hidden", "name", "needs", "read_only", "role")
+    __slots__ = (
+        "compute",
+        "default",
+        "default_factory",
+        "hidden",
+        "hide_expired",
+        "name",
+        "needs",
+        "read_only",
+        "role",
+    )
 
     def __init__(
         self,
@@ -53,6 +63,7 @@ class Declared:
         hidden: bool = False,
         read_only: bool = False,
         role: Literal["value", "version", "ttl"] = "value",
+        hide_expired: bool = False,
         compute: Callable[[Any], Any] | None = None,
         needs: Sequence[str] = (),
     ) -> None:
@@ -62,6 +73,7 @@ class Declared:
         self.hidden = hidden
         self.read_only = read_only
         self.role = role
+        self.hide_expired = hide_expired
         self.compute = compute
         self.needs = tuple(needs)
 
@@ -101,10 +113,18 @@ def version(*, name: str | None = None, init: Literal[False] = False) -> Any:
 
 
 def ttl(
-    *, default: Any = MISSING, default_factory: Callable[[], datetime] | None = None, name: str | None = None
+    *,
+    default: Any = MISSING,
+    default_factory: Callable[[], datetime] | None = None,
+    name: str | None = None,
+    hide_expired: bool = False,
 ) -> Any:
-    """When the table may drop the item: a datetime, stored as the service's TTL wants it, in whole seconds."""
-    return Declared(default=default, default_factory=default_factory, name=name, role="ttl")
+    """When the table may drop the item: a datetime, stored as the service's TTL wants it, in whole seconds.
+
+    The service takes its time about it, up to some days. With `hide_expired` no read gives what has expired: gets give
+    None, and queries, scans and counts leave it out (and are charged for it). Writes see what is stored: an insert
+    fails where something is, expired or not."""
+    return Declared(default=default, default_factory=default_factory, name=name, role="ttl", hide_expired=hide_expired)
 
 
 class Attribute(Place[T]):

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from torusdb.modeling.context import Context
 from torusdb.modeling.errors import BatchIncomplete, PlanRefused
+from torusdb.modeling.expiry import is_hidden
 from torusdb.modeling.plans import BatchGet, Delete, Put
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import Pause, Request, Work
@@ -28,20 +30,22 @@ PAUSE_SECONDS_MAX: Final = 10.0
 BatchWrite = Put[Any] | Delete[Any]
 
 
-def batch_get_work(batch: BatchGet[E]) -> Work[list[E | None]]:
+def batch_get_work(batch: BatchGet[E], context: Context) -> Work[list[E | None]]:
     by_key = {_identity(ref.key): ref for ref in batch.refs}
     found: dict[tuple[Any, ...], Any] = {}
     for chunk in _chunks(list(by_key), BATCH_GET_KEYS_MAX):
         wanted: dict[str, Any] = {"Keys": [by_key[identity].key for identity in chunk]}
         if batch.is_consistent:
             wanted["ConsistentRead"] = True
-        yield from _get_chunk(batch, wanted, found)
+        yield from _get_chunk(batch, context, wanted, found)
     return [found.get(_identity(ref.key)) for ref in batch.refs]
 
 
-def _get_chunk(batch: BatchGet[Any], wanted: dict[str, Any], found: dict[tuple[Any, ...], Any]) -> Work[None]:
+def _get_chunk(
+    batch: BatchGet[Any], context: Context, wanted: dict[str, Any], found: dict[tuple[Any, ...], Any]
+) -> Work[None]:
     assert batch.table is not None  # there is a key, so there is its table
-    name, key_names = batch.table.name, batch.table.key_names()
+    name, key_names = context.table_name(batch.table), batch.table.key_names()
     models = {ref.model.type_name: ref.model for ref in batch.refs}
     attempts = 0
     left: dict[str, Any] = {name: wanted}
@@ -56,18 +60,18 @@ def _get_chunk(batch: BatchGet[Any], wanted: dict[str, Any], found: dict[tuple[A
         items = response["Responses"].get(name, [])
         for item in items:
             model = models.get(item.get(batch.table.type_attribute, {}).get("S"))
-            if model is not None:
+            if model is not None and not is_hidden(model, item, context):
                 found[_identity({each: item[each] for each in key_names})] = model.decode(item)
         left = response.get("UnprocessedKeys") or {}
         attempts = 1 if items else attempts + 1
 
 
-def batch_write_work(writes: Iterable[BatchWrite]) -> Work[None]:
+def batch_write_work(writes: Iterable[BatchWrite], context: Context) -> Work[None]:
     """Of several writes of one item, the last is done: what all of them would come to."""
     by_key = {}
     for write in writes:
         _check(write)
-        by_key[write.ref.model.table.name, _identity(write.ref.key)] = write
+        by_key[context.table_name(write.ref.model.table), _identity(write.ref.key)] = write
     for chunk in _chunks(list(by_key), BATCH_WRITE_ITEMS_MAX):
         yield from _write_chunk({identity: by_key[identity] for identity in chunk})
 

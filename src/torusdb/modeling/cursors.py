@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias
 
 from torusdb.modeling.errors import CursorRefused
+from torusdb.modeling.expiry import NOW, OLDEST
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import Request
 
@@ -22,6 +23,10 @@ END: Final = False
 _PAGING: Final = frozenset(["Limit", "ExclusiveStartKey", "ConsistentRead", "ProjectionExpression"])
 """Parameters that change how results are read, not which they are, nor their order. (The names of a projection are in
 ExpressionAttributeNames, which is why that is left out of fingerprints: names are in them by what they stand for.)"""
+
+
+_PASSING: Final = frozenset([NOW, OLDEST])
+"""Values that say what time it is, which it no longer is when the cursor comes back."""
 
 
 def write_cursor(requests: list[Request], positions: list[Position]) -> str:
@@ -73,6 +78,8 @@ def _spelled_out(parameters: dict[str, Any]) -> dict[str, Any]:
             for alias in sorted(names, key=len, reverse=True):
                 text = text.replace(alias, f"<{names[alias]}>")
             spelled[member] = text
+    values = spelled.get("ExpressionAttributeValues", {})
+    spelled["ExpressionAttributeValues"] = {alias: wire for alias, wire in values.items() if alias not in _PASSING}
     return spelled
 
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 from zlib import crc32
 
 from torusdb.modeling.errors import ModelError
+from torusdb.modeling.formats import DIGITS
 from torusdb.modeling.scalars import Item, Wire
+from torusdb.modeling.shards import SHARDS_MAX, RandomShard
 from torusdb.modeling.table import GlobalIndex, Index, KeyAttribute, LocalIndex, Table
-from torusdb.modeling.templates import Template, can_equal
+from torusdb.modeling.templates import Atom, Template, can_equal, literal_atoms
 
 if TYPE_CHECKING:
     from torusdb.modeling.entity import Entity
@@ -26,8 +28,6 @@ E = TypeVar("E", bound="Entity")
 Templates = str | Sequence[str]
 
 SHARD_SEPARATOR: Final = "#"
-SHARDS_MAX: Final = 1000
-"""A query of a sharded key is a request to each; beyond this a mistake is more likely than a purpose."""
 
 
 class Key:
@@ -37,7 +37,8 @@ class Key:
 
     `shards`: spreads one partition over so many, by the value of the attribute `shard_by`; "#" and the number of the
     shard follow the partition template. A query that doesn't give `shard_by` reads all shards, and merges what they
-    answer."""
+    answer. Where the attribute has a `random_shard` as its default, it is the number of the shard itself, and says how
+    many there are."""
 
     def __init__(
         self,
@@ -93,6 +94,7 @@ class BoundKey(Generic[E]):
         "model",
         "name",
         "partition",
+        "random_shard",
         "shard_by",
         "shards",
         "sort",
@@ -106,6 +108,7 @@ class BoundKey(Generic[E]):
         self.index = key.index
         self.shards = key.shards
         self.shard_by = key.shard_by
+        self.random_shard = self._random_shard()
         where = table if key.index is None else key.index
         if isinstance(key.index, LocalIndex):
             if key.partition or inherited is None:
@@ -114,6 +117,7 @@ class BoundKey(Generic[E]):
                 )
             self.partition: list[Part] = inherited.partition
             self.shards, self.shard_by = inherited.shards, inherited.shard_by
+            self.random_shard = inherited.random_shard
         else:
             self.partition = self._parts(where.partition, key.partition, "partition")
         self.sort = self._parts(where.sort, key.sort, "sort")
@@ -162,9 +166,18 @@ class BoundKey(Generic[E]):
             self.spread(found, self.shard_of(values[self.shard_by]))
         return found
 
+    def part_wire(self, part: Part, values: Mapping[str, Any]) -> Wire | None:
+        """What one of its attributes holds; None if a field is None."""
+        wire = part.template.wire(values)
+        if wire is not None and self.shard_by is not None and part in self.partition:
+            return self.sharded(wire, self.shard_of(values[self.shard_by]))
+        return wire
+
     def shard_of(self, value: Any) -> int:
-        """The same for equal values, in any process: a CRC of what is stored."""
+        """The same for equal values, in any process: a CRC of what is stored; or the value itself, if it was drawn."""
         assert self.shard_by is not None
+        if self.random_shard is not None:
+            return self.random_shard.checked(value, f"{self.model.name}.{self.shard_by}")
         wire = self.model.codecs[self.shard_by].encode(value)
         assert wire is not None
         stored = next(iter(wire.values()))
@@ -175,7 +188,26 @@ class BoundKey(Generic[E]):
         item[name] = self.sharded(item[name], shard)
 
     def sharded(self, wire: Wire, shard: int) -> Wire:
-        return {"S": f"{wire['S']}{SHARD_SEPARATOR}{shard:0{len(str(self.shards - 1))}}"}
+        return {"S": f"{wire['S']}{SHARD_SEPARATOR}{shard:0{self._shard_digits}}"}
+
+    @property
+    def _shard_digits(self) -> int:
+        return len(str(self.shards - 1))
+
+    def part_values(self, part: Part, item: Item) -> dict[str, Any] | None:
+        """The fields in one of its attributes, as it is stored; None if this key cannot have written that. The shard is
+        among them where it was drawn."""
+        value = item[part.attribute.name][part.template.kind]
+        if self.shards == 1 or part not in self.partition:
+            return part.template.parse(value)
+        text, separator, shard = value.rpartition(SHARD_SEPARATOR)
+        digits = shard.isdecimal() and shard.isascii() and len(shard) == self._shard_digits
+        if not separator or not digits or int(shard) >= self.shards:
+            return None
+        values = part.template.parse(text)
+        if values is not None and self.random_shard is not None and self.shard_by is not None:
+            values[self.shard_by] = int(shard)
+        return values
 
     def query(self, *conditions: Condition) -> Query[E]:
         """The entities of one partition. Conditions give each field of the partition key with `==`, and may give those
@@ -196,6 +228,19 @@ class BoundKey(Generic[E]):
             for attribute, template in zip(attributes, templates, strict=True)
         ]
 
+    def _random_shard(self) -> RandomShard | None:
+        attribute = self.model.attributes.get(self.shard_by or "")
+        drawn = None if attribute is None else attribute._declared.default_factory
+        if not isinstance(drawn, RandomShard):
+            return None
+        if self.shards not in {1, drawn.shards}:
+            raise ModelError(
+                f"{self.label} takes shards={self.shards}, and {attribute!r} is drawn from {drawn.shards}: "
+                "leave out shards="
+            )
+        self.shards = drawn.shards
+        return drawn
+
     def _check_shards(self) -> None:
         if (self.shards > 1) != (self.shard_by is not None) or not 1 <= self.shards <= SHARDS_MAX:
             raise ModelError(f"{self.label} takes shards= (2 to {SHARDS_MAX}) and shard_by= together")
@@ -208,13 +253,26 @@ class BoundKey(Generic[E]):
         codec = self.model.codecs[self.shard_by]
         if codec.kinds not in {("S",), ("N",), ("B",)} or codec.plain in {Decimal, float}:  # 1.0 and 1.00 are equal
             raise ModelError(f"{self.label} is sharded by {self.shard_by}, which is no text, int or binary")
+        if self.random_shard is not None and codec.plain is not int:
+            raise ModelError(f"{self.label} is sharded by {self.shard_by}, whose shard is drawn: make it an Attr[int]")
 
     def can_equal(self, other: BoundKey[Any], *, any_text: bool = False) -> bool:
         """Whether an entity of each can have the same key; with `any_text`, if texts hold what separates fields."""
-        return all(
-            parts_can_equal(mine, theirs, any_text=any_text)
-            for mine, theirs in zip(self.parts, other.parts, strict=True)
-        )
+
+        def parts_can_equal(mine: Part, theirs: Part) -> bool:
+            if mine.template.kind != "S":
+                return True
+            separators = frozenset[str]() if any_text else mine.template.separators() | theirs.template.separators()
+            return can_equal(self._atoms(mine, separators), other._atoms(theirs, separators))
+
+        return all(map(parts_can_equal, self.parts, other.parts))
+
+    def _atoms(self, part: Part, separators: frozenset[str]) -> list[Atom]:
+        atoms = part.template.atoms(separators)
+        if self.shards > 1 and part in self.partition:
+            digit = Atom((False, DIGITS), many=False)
+            atoms += [*literal_atoms(SHARD_SEPARATOR), *[digit] * self._shard_digits]
+        return atoms
 
     def is_taken_for(self, rival: BoundKey[Any], item: Item) -> bool:
         """Whether a key that this one wrote could as well be the rival's, and its texts are to blame: keys of both are
@@ -231,19 +289,12 @@ class BoundKey(Generic[E]):
         """How many of the characters are in the texts of a key; None if it is not of this form."""
         count = 0
         for part in self.parts:
-            values = part.template.parse(item[part.attribute.name][part.template.kind])
+            values = self.part_values(part, item)
             if values is None:
                 return None
             texts = [values[each.field] for each in part.template.formats if each.is_text and part.template.kind == "S"]
             count += sum(text.count(each) for text in texts for each in characters)
         return count
-
-
-def parts_can_equal(one: Part, other: Part, *, any_text: bool = False) -> bool:
-    if one.template.kind != "S":
-        return True
-    separators = frozenset[str]() if any_text else one.template.separators() | other.template.separators()
-    return can_equal(one.template.atoms(separators), other.template.atoms(separators))
 
 
 def is_global(index: Index | None) -> bool:

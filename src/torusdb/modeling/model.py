@@ -37,10 +37,14 @@ class EntityModel(Generic[E]):
         self.codecs = {name: each._codec for name, each in attributes.items()}
         self.computed = {name: each for name, each in attributes.items() if each._declared.compute is not None}
         self.version = _only_one(self.name, "version", attributes)
+        self.ttl = _only_one(self.name, "ttl", attributes)
+        self.hidden_by = self.ttl if self.ttl is not None and self.ttl._declared.hide_expired else None
+        """The attribute by which what has expired is hidden."""
         self._check_names()
         self.keys = self._bind(keys)
         self.primary = self.keys[PRIMARY]
         self.rivals = self._rivals()
+        self._check_ttl()
         self._check_key_attributes()
         self._prepare()
 
@@ -122,6 +126,14 @@ class EntityModel(Generic[E]):
                 rivals.append(other.primary)
         return rivals
 
+    def _check_ttl(self) -> None:
+        for other in self.table.entities.values():
+            if self.ttl is not None and other.ttl is not None and self.ttl._stored != other.ttl._stored:
+                raise ModelError(
+                    f"{self.ttl!r} is stored as {self.ttl._stored}, and {other.ttl!r} as {other.ttl._stored}: "
+                    "a table has one TTL attribute, so give both one name"
+                )
+
     def join(self) -> None:
         """Becomes known to its table; nothing before this has changed anything but itself."""
         known = self.table.entities.get(self.type_name)
@@ -184,12 +196,17 @@ class EntityModel(Generic[E]):
             raise InvalidValue(f"{self.name}.{name}: {error}") from None
         for key in self._keys:
             key.write(values, item)
+        if self.rivals:
+            self.check_rivals(item, repr(entity))
+        return item
+
+    def check_rivals(self, item: Item, what: str) -> None:
+        """Refuses a key that could as well be another entity's."""
         for rival in self.rivals:
             if self.primary.is_taken_for(rival, item):
                 raise InvalidValue(
-                    f"{entity!r} would have the key of a {rival.model.name}: a text in it looks like more fields"
+                    f"{what} would have the key of a {rival.model.name}: a text in it looks like more fields"
                 )
-        return item
 
     def decode(self, item: Item) -> E:
         values = {}

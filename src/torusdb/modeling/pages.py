@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from torusdb.modeling.context import Context
 from torusdb.modeling.cursors import BEGINNING, END, Position, read_cursor, write_cursor
 from torusdb.modeling.queries import Count
 from torusdb.modeling.reads import Read
@@ -49,8 +50,8 @@ class Lane:
 class Pages:
     """Of one run of a read. `positions`: where the program stands in each lane."""
 
-    def __init__(self, read: Read[Any]) -> None:
-        self.requests = read.requests()
+    def __init__(self, read: Read[Any], context: Context) -> None:
+        self.requests = read.requests(context)
         self.positions: list[Position] = [BEGINNING] * len(self.requests)
         if read.start is not None:
             self.positions = read_cursor(self.requests, read.start)
@@ -119,9 +120,9 @@ def ask(lanes: list[Lane]) -> Work[list[dict[str, Any]]]:
     return responses
 
 
-def count_work(count: Count[Any]) -> Work[int]:
+def count_work(count: Count[Any], context: Context) -> Work[int]:
     total = 0
-    lanes = [Lane(request, BEGINNING) for request in count.requests()]
+    lanes = [Lane(request, BEGINNING) for request in count.requests(context)]
     while pending := [lane for lane in lanes if lane.start is not END]:
         for lane, response in zip(pending, (yield from ask(pending)), strict=True):
             total += response["Count"]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from torusdb.modeling.context import AS_DECLARED, Context
 from torusdb.modeling.errors import ModelError, PlanRefused
 from torusdb.modeling.expressions import Comparison, Condition, Placeholders, all_of
 from torusdb.modeling.model import EntityModel
@@ -80,8 +81,8 @@ class Get(Generic[E]):
         changed.is_consistent = True
         return changed
 
-    def requests(self) -> list[Request]:
-        parameters: dict[str, Any] = {"TableName": self.table.name, "Key": self.ref.key}
+    def requests(self, context: Context = AS_DECLARED) -> list[Request]:
+        parameters: dict[str, Any] = {"TableName": context.table_name(self.table), "Key": self.ref.key}
         if self.is_consistent:
             parameters["ConsistentRead"] = True
         return [Request("get_item", parameters)]
@@ -123,11 +124,11 @@ class Write(Generic[E]):
     entity: E | None
     """The object that the write is of, where it is of one."""
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self, context: Context) -> dict[str, Any]:
         raise NotImplementedError
 
-    def requests(self) -> list[Request]:
-        parameters = self.parameters()
+    def requests(self, context: Context = AS_DECLARED) -> list[Request]:
+        parameters = self.parameters(context)
         if "ConditionExpression" in parameters:
             parameters["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         return [Request(self.method, parameters)]
@@ -175,8 +176,8 @@ class Write(Generic[E]):
         name = self.ref.model.table.partition[0].name
         return Place((name,), SCALARS[str], name)
 
-    def _base(self, placeholders: Placeholders, condition: Condition | None) -> dict[str, Any]:
-        parameters: dict[str, Any] = {"TableName": self.ref.model.table.name}
+    def _base(self, context: Context, placeholders: Placeholders, condition: Condition | None) -> dict[str, Any]:
+        parameters: dict[str, Any] = {"TableName": context.table_name(self.ref.model.table)}
         if condition is not None:
             parameters["ConditionExpression"] = condition.text(placeholders)
         placeholders.add_to(parameters)
@@ -184,7 +185,7 @@ class Write(Generic[E]):
 
 
 class Put(Write[E]):
-    """Writes the whole entity, in the place of whatever was there; with `new`, only where nothing is."""
+    """Writes the whole entity, in the place of whatever was there; with `new`, only where nothing is (an insert)."""
 
     operation = "PutItem"
     method = "put_item"
@@ -208,12 +209,12 @@ class Put(Write[E]):
             item[version._stored] = {"N": str(getattr(self.entity, version._field) + 1)}
         return item
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self, context: Context) -> dict[str, Any]:
         model = model_of(type(self.entity))
         if self.when is None and not self.new and model.version is None:
-            return {"TableName": model.table.name, "Item": self.item}
+            return {"TableName": context.table_name(model.table), "Item": self.item}
         condition = all_of([self._as_read(), self._absence() if self.new else None, self.when])
-        return {**self._base(Placeholders(), condition), "Item": self.item}
+        return {**self._base(context, Placeholders(), condition), "Item": self.item}
 
 
 class Delete(Write[E]):
@@ -232,9 +233,9 @@ class Delete(Write[E]):
     def next_version(self) -> None:
         return None
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self, context: Context) -> dict[str, Any]:
         condition = all_of([self._as_read(), self.when])
-        return {**self._base(Placeholders(), condition), "Key": self.ref.key}
+        return {**self._base(context, Placeholders(), condition), "Key": self.ref.key}
 
 
 class Check(Write[E]):
@@ -249,8 +250,8 @@ class Check(Write[E]):
         self.entity = None
         self.when = self._checked(when)
 
-    def parameters(self) -> dict[str, Any]:
-        return {**self._base(Placeholders(), self.when), "Key": self.ref.key}
+    def parameters(self, context: Context) -> dict[str, Any]:
+        return {**self._base(context, Placeholders(), self.when), "Key": self.ref.key}
 
 
 class Update(Write[E]):
@@ -273,25 +274,47 @@ class Update(Write[E]):
         self.when = self._checked(when)
         self.assignments, self.relied_on = consequences(self.ref, self.entity, actions)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self, context: Context) -> dict[str, Any]:
         from torusdb.modeling.updates import update_text
 
         placeholders = Placeholders()
-        version = self.ref.model.version
-        actions = list(self.actions)
-        if version is not None:
-            actions.append(Action(version, "add", 1))
-        text = update_text(actions, placeholders, self.assignments)
+        text = update_text(self._counted_actions(), placeholders, self.assignments)
         # With a version the object is known to be as it was read; else that is asked of what the keys are made from.
         as_read = self._as_read()
         relied_on = self.relied_on if as_read is None else [as_read]
         condition = all_of([self._presence(), *relied_on, self.when])
-        return {**self._base(placeholders, condition), "Key": self.ref.key, "UpdateExpression": text}
+        return {**self._base(context, placeholders, condition), "Key": self.ref.key, "UpdateExpression": text}
 
-    def requests(self) -> list[Request]:
-        (request,) = super().requests()
+    def _counted_actions(self) -> list[Action]:
+        """With what the version does."""
+        version = self.ref.model.version
+        return [*self.actions] if version is None else [*self.actions, Action(version, "add", 1)]
+
+    def requests(self, context: Context = AS_DECLARED) -> list[Request]:
+        (request,) = super().requests(context)
         request.parameters["ReturnValues"] = "ALL_NEW"
         return [request]
+
+
+class ReturningOld(Generic[E]):
+    """A write that gives the entity as it was before, or None where there was none:
+    `store.run(ReturningOld(Delete(Ref(Order, customer="1", number=7))))`."""
+
+    def __init__(self, write: Put[E] | Update[E] | Delete[E]) -> None:
+        self.write = write
+        self.operation = write.operation
+        self.ref = write.ref
+
+    def requests(self, context: Context = AS_DECLARED) -> list[Request]:
+        (request,) = self.write.requests(context)
+        request.parameters["ReturnValues"] = "ALL_OLD"
+        return [request]
+
+    def explain(self) -> Explanation:
+        return self.write.explain()
+
+    def done(self) -> None:
+        self.write.done()
 
 
 def _explained(operation: str, ref: Ref[Any], reads: str) -> Explanation:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
 from torusdb.modeling.attributes import Attribute
+from torusdb.modeling.context import AS_DECLARED, Context
 from torusdb.modeling.errors import ModelError, PlanRefused
 from torusdb.modeling.expressions import Condition, Placeholders, flattened
 from torusdb.modeling.formats import HIGHEST_CHARACTER
@@ -59,8 +60,8 @@ class Query(Read[T]):
         """How many there are, without sending them."""
         return Count(self)
 
-    def requests(self) -> list[Request]:
-        return [self._request(partition) for partition in self._partitions()]
+    def requests(self, context: Context = AS_DECLARED) -> list[Request]:
+        return [self._request(partition, context) for partition in self._partitions()]
 
     def order(self) -> Callable[[Item], Any] | None:
         parts = [(part.attribute.name, part.template.kind) for part in self.key.sort]
@@ -97,11 +98,11 @@ class Query(Read[T]):
         name = key.partition[0].attribute.name
         return [{name: key.sharded(selection.partition[name], shard)} for shard in shards]
 
-    def _request(self, partition: Item) -> Request:
+    def _request(self, partition: Item, context: Context) -> Request:
         placeholders = Placeholders()
         texts = [f"{placeholders.name(name)} = {placeholders.value(wire)}" for name, wire in partition.items()]
         texts += [_condition_text(each, placeholders) for each in self.selection.sort]
-        parameters = self._base(placeholders, mixed=self.mixed)
+        parameters = self._base(placeholders, context, mixed=self.mixed)
         parameters["KeyConditionExpression"] = " AND ".join(texts)
         if self.backward:
             parameters["ScanIndexForward"] = False
@@ -132,8 +133,8 @@ class Count(Generic[T]):
         self.query = query
         self.table = query.table
 
-    def requests(self) -> list[Request]:
-        return [Request(each.method, {**each.parameters, "Select": "COUNT"}) for each in self.query.requests()]
+    def requests(self, context: Context = AS_DECLARED) -> list[Request]:
+        return [Request(each.method, {**each.parameters, "Select": "COUNT"}) for each in self.query.requests(context)]
 
     def explain(self) -> Explanation:
         explained = self.query.explain()

@@ -14,7 +14,7 @@ from torusdb.modeling.attributes import Attribute
 from torusdb.modeling.errors import InvalidValue, PlanRefused
 from torusdb.modeling.expressions import BeginsWith, Between, Comparison, Condition, Operand, flattened
 from torusdb.modeling.formats import HIGHEST_CHARACTER, Format
-from torusdb.modeling.keys import SHARD_SEPARATOR, BoundKey, Part
+from torusdb.modeling.keys import BoundKey, Part
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.templates import ANYTHING, Atom, Template, can_equal, literal_atoms
 
@@ -282,10 +282,8 @@ def _common_beginning(one: str, other: str) -> str:
 def could_hold(partition: Item, sort: Iterable[KeyCondition], other: BoundKey[Any]) -> bool:
     """Whether this range of this partition can hold an entity with this key, of the same index."""
     for part in other.partition:
-        if part.template.kind == "S":
-            text = partition[part.attribute.name]["S"]
-            if part.template.parse(text if other.shards == 1 else text.rpartition(SHARD_SEPARATOR)[0]) is None:
-                return False
+        if part.template.kind == "S" and other.part_values(part, partition) is None:
+            return False
     conditions = {each.attribute: each for each in sort}
     return all(
         can_equal(part.template.atoms(frozenset()), _atoms(conditions[part.attribute.name]))

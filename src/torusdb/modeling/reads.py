@@ -7,7 +7,9 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from torusdb.modeling.attributes import Attribute
+from torusdb.modeling.context import AS_DECLARED, Context
 from torusdb.modeling.errors import InvalidValue, PlanRefused
+from torusdb.modeling.expiry import filter_text, hiding, readable_filter
 from torusdb.modeling.expressions import All, AnyOf, Condition, Placeholders, all_of
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import Request
@@ -120,7 +122,7 @@ class Read(Generic[T]):
 
     # -- what becomes of it
 
-    def requests(self) -> list[Request]:
+    def requests(self, context: Context = AS_DECLARED) -> list[Request]:
         """The first request of each of its lanes: one, but for shards and segments."""
         raise NotImplementedError
 
@@ -172,13 +174,16 @@ class Read(Generic[T]):
         where = self.table if self.index is None else self.index
         return [[each.name for each in where.partition], [each.name for each in where.sort]]
 
-    def _base(self, placeholders: Placeholders, *, mixed: bool) -> dict[str, Any]:
+    def _base(self, placeholders: Placeholders, context: Context, *, mixed: bool) -> dict[str, Any]:
         """All parameters but the key condition. `mixed`: what is read can hold other entities."""
-        parameters: dict[str, Any] = {"TableName": self.table.name}
+        parameters: dict[str, Any] = {"TableName": context.table_name(self.table)}
         if self.index is not None:
             parameters["IndexName"] = self.index.name
             self._check_included(mixed)
         texts = [self._type_filter(placeholders)] if mixed else []
+        unexpired = filter_text(self.models, placeholders, context)
+        if unexpired is not None:
+            texts.append(unexpired)
         if self.condition is not None:
             text = self.condition.text(placeholders)
             texts.append(f"({text})" if texts and isinstance(self.condition, All | AnyOf) else text)
@@ -206,6 +211,7 @@ class Read(Generic[T]):
         wanted = {
             each._stored: repr(each) for model in self.models for each in self.chosen or model.attributes.values()
         }
+        wanted |= {model.ttl._stored: repr(model.ttl) for model in hiding(self.models) if model.ttl is not None}
         if mixed or len(self.models) > 1:
             wanted[self.table.type_attribute] = f"{self.table.type_attribute} (which tells the entities apart)"
         for stored, label in wanted.items():
@@ -216,6 +222,9 @@ class Read(Generic[T]):
         texts = (
             [f"{self.table.type_attribute} is {' or '.join(model.type_name for model in self.models)}"] if mixed else []
         )
+        unexpired = readable_filter(self.models)
+        if unexpired is not None:
+            texts.append(unexpired)
         if self.condition is not None:
             texts.append(readable(self.condition))
         return " AND ".join(texts) or None

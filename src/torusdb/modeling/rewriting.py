@@ -5,7 +5,7 @@ that it would leave behind no longer says what the entity does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from torusdb.modeling.attributes import Attribute
@@ -24,14 +24,14 @@ Assignments = list[tuple[str, Wire | None]]
 
 def consequences(ref: Ref[Any], entity: Any, actions: Sequence[Action]) -> tuple[Assignments, list[Condition]]:
     """What has to be written besides, and what has to be stored as the object has it for that to be right."""
-    changes = _changes(ref.model, actions)
+    if not actions:
+        raise PlanRefused(f"An update of {ref.model.name} needs at least one action")
+    changes = changes_of(ref.model, actions)
     return _Rewriting(ref, entity, changes).run()
 
 
-def _changes(model: EntityModel[Any], actions: Sequence[Action]) -> dict[str, Action]:
+def changes_of(model: EntityModel[Any], actions: Sequence[Action]) -> dict[str, Action]:
     """The actions by the attribute that they are on."""
-    if not actions:
-        raise PlanRefused(f"An update of {model.name} needs at least one action")
     changes: dict[str, Action] = {}
     for action in actions:
         field = _field(model, action)
@@ -87,14 +87,8 @@ class _Rewriting:
 
     def _compute(self, name: str, attribute: Attribute[Any]) -> None:
         known = {need: self._value(need, repr(attribute)) for need in attribute._declared.needs}
-        compute: Callable[[Any], Any] | None = attribute._declared.compute
-        assert compute is not None
-        value = compute(_Values(known, repr(attribute)))
-        self.computed[name] = value
-        try:
-            self.assignments.append((attribute._stored, attribute._codec.encode(value)))
-        except InvalidValue as error:
-            raise InvalidValue(f"{attribute!r}: {error}") from None
+        self.computed[name] = computed_value(attribute, known)
+        self.assignments.append((attribute._stored, computed_wire(attribute, self.computed[name])))
 
     def _rewrite(self, key: BoundKey[Any], touched: Iterable[str]) -> None:
         """All of the key where it may become absent or come to be, else the attributes that are made of what
@@ -117,10 +111,7 @@ class _Rewriting:
             name = part.attribute.name
             if name in own or name in self.ref.key:
                 continue  # the action itself writes it; or it is the table's, which does not change
-            wire = None if absent else part.template.wire(values)
-            if wire is not None and key.shard_by is not None and part in key.partition:
-                wire = key.sharded(wire, key.shard_of(values[key.shard_by]))
-            self.assignments.append((name, wire))
+            self.assignments.append((name, None if absent else key.part_wire(part, values)))
 
     def _value(self, field: str, wanted_by: str) -> Any:
         """The attribute's value after the update."""
@@ -153,10 +144,24 @@ class _Rewriting:
         raise PlanRefused(f"{action!r} changes {wanted_by}, which needs to know what becomes of it: use .set(value)")
 
 
+def computed_value(attribute: Attribute[Any], known: Mapping[str, Any]) -> Any:
+    """`known`: what it is computed from."""
+    compute: Callable[[Any], Any] | None = attribute._declared.compute
+    assert compute is not None
+    return compute(_Values(known, repr(attribute)))
+
+
+def computed_wire(attribute: Attribute[Any], value: Any) -> Wire | None:
+    try:
+        return attribute._codec.encode(value)
+    except InvalidValue as error:
+        raise InvalidValue(f"{attribute!r}: {error}") from None
+
+
 class _Values:
     """An entity, as far as a computed attribute may look at it."""
 
-    def __init__(self, values: dict[str, Any], wanted_by: str) -> None:
+    def __init__(self, values: Mapping[str, Any], wanted_by: str) -> None:
         self.__dict__.update(values)
         self.__dict__["_wanted_by"] = wanted_by
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from torusdb.modeling.context import AS_DECLARED, Context
 from torusdb.modeling.expressions import Placeholders
 from torusdb.modeling.plans import model_of
 from torusdb.modeling.reads import Explanation, Read, positive
@@ -29,9 +30,9 @@ class Scan(Read[E]):
         """Reads so many parts of the table at once."""
         return self._with(segment_count=positive("segments", count))
 
-    def requests(self) -> list[Request]:
+    def requests(self, context: Context = AS_DECLARED) -> list[Request]:
         placeholders = Placeholders()
-        parameters = self._base(placeholders, mixed=len(self.table.entities) > 1)
+        parameters = self._base(placeholders, context, mixed=len(self.table.entities) > 1)
         placeholders.add_to(parameters)
         if self.segment_count == 1:
             return [Request("scan", parameters)]

@@ -3,233 +3,156 @@ aiobotocore; what they do is the same, since neither knows what it is."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from torusdb.modeling.batches import BatchWrite, batch_get_work, batch_write_work
-from torusdb.modeling.errors import PlanRefused
+from torusdb.modeling.context import Context, utc_now
 from torusdb.modeling.expressions import Condition
-from torusdb.modeling.pages import Pages, Row, count_work
-from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, Update
+from torusdb.modeling.pages import count_work
+from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, ReturningOld, Update, Write
 from torusdb.modeling.queries import Count
-from torusdb.modeling.reads import Read
+from torusdb.modeling.reads import Explanation, Read
+from torusdb.modeling.results import AsyncResults, Results
+from torusdb.modeling.shards import random_float
 from torusdb.modeling.steps import Pause, Request, Step, Together, Work
 from torusdb.modeling.table import Table
-from torusdb.modeling.transactions import TransactionWrites
+from torusdb.modeling.transact_gets import TransactGet, transact_get_work
+from torusdb.modeling.transactions import AsyncTransaction, Transaction
 from torusdb.modeling.updates import Action
-from torusdb.modeling.writes import delete_work, get_work, put_work, update_work
+from torusdb.modeling.upserts import Upsert
+from torusdb.modeling.writes import delete_work, get_work, put_work, returning_old_work, update_work
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from datetime import datetime
 
     from torusdb.modeling.entity import Entity
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Entity")
+A = TypeVar("A", bound="Entity")
+B = TypeVar("B", bound="Entity")
+C = TypeVar("C", bound="Entity")
 
 PARALLEL_REQUESTS_MAX: Final = 16
 """Threads of a store, for the lanes of a sharded query. (botocore keeps 10 connections unless told otherwise.)"""
 
-Plan = Get[Any] | BatchGet[Any] | Count[Any] | Put[Any] | Update[Any] | Delete[Any]
+Plan = (
+    Get[Any] | BatchGet[Any] | TransactGet[Any] | Count[Any] | Put[Any] | Update[Any] | Delete[Any] | ReturningOld[Any]
+)
+_WORKS: Final[list[tuple[type[Any], Callable[[Any, Context], Work[Any]]]]] = [
+    (Get, get_work),
+    (BatchGet, batch_get_work),
+    (TransactGet, transact_get_work),
+    (Count, count_work),
+    (Put, put_work),
+    (Update, update_work),
+    (Delete, delete_work),
+    (ReturningOld, returning_old_work),
+]
 
 
-def work_of(plan: Plan) -> Work[Any]:
+def work_of(plan: Plan, context: Context) -> Work[Any]:
     """The work of all plans but those that are read page by page."""
-    if isinstance(plan, Get):
-        return get_work(plan)
-    if isinstance(plan, BatchGet):
-        return batch_get_work(plan)
-    if isinstance(plan, Count):
-        return count_work(plan)
-    if isinstance(plan, Put):
-        return put_work(plan)
-    if isinstance(plan, Update):
-        return update_work(plan)
-    if isinstance(plan, Delete):
-        return delete_work(plan)
+    for kind, work in _WORKS:
+        if isinstance(plan, kind):
+            return work(plan, context)
     raise TypeError(f"{plan!r} is no plan that can be run by itself")
 
 
-def _random() -> float:
-    from random import random
-
-    return random()  # noqa: S311 - it spreads retries
-
-
-class _Results(Generic[T]):
-    """Objects as they are read. Iterating goes on where it stood."""
-
-    def __init__(self, read: Read[T]) -> None:
-        self._pages = Pages(read)
-        self._decode: Callable[[Any], T] = read.decoder()
-        self._left = read.limit_items
-        self._over = False
-        """Nothing more is to be given out; `_finished`: nor would there be anything."""
-        self._finished = False
-
-    @property
-    def cursor(self) -> str | None:
-        """Goes on behind the last object that was given out: `query.after(cursor)`. None at the end."""
-        return None if self._finished else self._pages.cursor()
-
-    def _admit(self, rows: list[Row] | None) -> list[Row]:
-        """The rows that are within the limit."""
-        if rows is None:
-            self._over = self._finished = True
-            return []
-        if self._left is None:
-            return rows
-        admitted = rows[: self._left]
-        self._left -= len(admitted)
-        self._over = self._left == 0
-        self._more = len(admitted) < len(rows)
-        return admitted
-
-    def _given(self) -> None:
-        """All that was admitted was given out."""
-        if self._over and not self._finished:
-            self._finished = not self._more and self._pages.exhausted
-
-
-class Results(_Results[T]):
-    def __init__(self, read: Read[T], run: Callable[[Work[Any]], Any]) -> None:
-        super().__init__(read)
-        self._run = run
-        self._objects = self._iterate()
-
-    def __iter__(self) -> Iterator[T]:
-        return self._objects
-
-    def __next__(self) -> T:
-        return next(self._objects)
-
-    def all(self) -> list[T]:
-        return list(self._objects)
-
-    def first(self) -> T | None:
-        """The next, or None."""
-        return next(self._objects, None)
-
-    def _iterate(self) -> Iterator[T]:
-        decode, last = self._decode, self._pages.last
-        while not self._over:
-            for lane, item in self._admit(self._run(self._pages.next_rows())):
-                last[lane] = item
-                yield decode(item)
-            self._given()
-
-
-class AsyncResults(_Results[T]):
-    def __init__(self, read: Read[T], run: Callable[[Work[Any]], Awaitable[Any]]) -> None:
-        super().__init__(read)
-        self._run = run
-        self._objects = self._iterate()
-
-    def __aiter__(self) -> AsyncIterator[T]:
-        return self._objects
-
-    async def all(self) -> list[T]:
-        return [each async for each in self._objects]
-
-    async def first(self) -> T | None:
-        """The next, or None."""
-        return await anext(self._objects, None)
-
-    async def _iterate(self) -> AsyncIterator[T]:
-        decode, last = self._decode, self._pages.last
-        while not self._over:
-            for lane, item in self._admit(await self._run(self._pages.next_rows())):
-                last[lane] = item
-                yield decode(item)
-            self._given()
-
-
 class _Store:
-    def __init__(self, table: Table, client: Any, *, random: Callable[[], float] = _random) -> None:
+    def __init__(
+        self,
+        table: Table,
+        client: Any,
+        *,
+        table_name: str | None,
+        random: Callable[[], float],
+        now: Callable[[], datetime],
+    ) -> None:
         self.table = table
+        self.table_name = table.name if table_name is None else table_name
         self._client = client
         self._random = random
+        self._context = Context({table: self.table_name}, now)
 
-    def _own(self, table: Table | None) -> None:
-        if table is not None and table is not self.table:
-            raise PlanRefused(f"This is of the table {table.name}, and the store is of {self.table.name}")
+    def explain(self, plan: Get[Any] | BatchGet[Any] | Read[Any] | Count[Any] | Write[Any]) -> Explanation:
+        """What a plan does when this store runs it."""
+        return plan.explain()._replace(table=self.table_name)
 
+    def _with(self, others: Iterable[_Store]) -> Context:
+        return self._context.along_with(other._context for other in others)
 
-class Transaction(TransactionWrites):
-    def __init__(self, run: Callable[[Work[None]], None]) -> None:
-        super().__init__()
-        self._run = run
+    def _create_parameters(self) -> dict[str, Any]:
+        return {**self.table.create_parameters(), "TableName": self.table_name}
 
-    def __enter__(self) -> Transaction:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self._run(self.work())
-
-
-class AsyncTransaction(TransactionWrites):
-    def __init__(self, run: Callable[[Work[None]], Awaitable[None]]) -> None:
-        super().__init__()
-        self._run = run
-
-    async def __aenter__(self) -> AsyncTransaction:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            await self._run(self.work())
+    def _ttl_parameters(self) -> dict[str, Any] | None:
+        name = self.table.ttl_attribute
+        if name is None:
+            return None
+        return {"TableName": self.table_name, "TimeToLiveSpecification": {"Enabled": True, "AttributeName": name}}
 
 
 class Store(_Store):
     """The entities of a table, through a boto3 client: `Store(shop, boto3.client("dynamodb"))`. May be used by several
-    threads, as the client may. `sleep` and `random` are for tests."""
+    threads, as the client may. `table_name`: what the table is called here, if not as the model has it, so that
+    one model serves several stages. `sleep`, `random` and `now` are for tests."""
 
     def __init__(
         self,
         table: Table,
         client: Any,
         *,
+        table_name: str | None = None,
         sleep: Callable[[float], Any] | None = None,
-        random: Callable[[], float] = _random,
+        random: Callable[[], float] = random_float,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
-        super().__init__(table, client, random=random)
+        super().__init__(table, client, table_name=table_name, random=random, now=now)
         self._sleep = sleep
 
     def create_table(self) -> None:
-        """Makes the table with its indexes, paid by request, and waits until it can be used."""
-        self._client.create_table(**self.table.create_parameters())
-        self._client.get_waiter("table_exists").wait(TableName=self.table.name)
+        """Makes the table with its indexes, paid by request, waits until it can be used, and has what expires dropped
+        where an entity has a TTL."""
+        self._client.create_table(**self._create_parameters())
+        self._client.get_waiter("table_exists").wait(TableName=self.table_name)
+        ttl = self._ttl_parameters()
+        if ttl is not None:
+            self._client.update_time_to_live(**ttl)
 
     def get(self, kind: type[E], /, **key: Any) -> E | None:
         """The entity with this key; None if there is none."""
-        return self._perform(get_work(Get(kind, **key)), _table_of(kind))
+        return self._perform(get_work(Get(kind, **key), self._context))
 
     def put(self, entity: E, when: Condition | None = None) -> None:
-        """Writes the entity, in the place of what was there. With a version: unless someone else has written it."""
-        self._perform(put_work(Put(entity, when)), _table_of(type(entity)))
+        """Writes the whole entity, in the place of what was there, if anything was. With a version: unless someone
+        else has written it."""
+        self._perform(put_work(Put(entity, when), self._context))
 
     def insert(self, entity: E) -> None:
-        """Writes the entity where there is none with its key; else ConditionFailed."""
-        self._perform(put_work(Put(entity, new=True)), _table_of(type(entity)))
+        """Writes the whole entity where there is none with its key; else ConditionFailed."""
+        self._perform(put_work(Put(entity, new=True), self._context))
 
     def update(self, target: E | Ref[E], *actions: Action, when: Condition | None = None) -> E:
-        """Changes attributes of an entity that is there, and gives it as it is then; see `Update`."""
+        """Changes some attributes of an entity that is there, else ConditionFailed. Gives the entity as it is then; see
+        `Update`."""
         update: Update[E] = Update(target, *actions, when=when)
-        return self._perform(update_work(update), update.ref.model.table)
+        return self._perform(update_work(update, self._context))
+
+    def upsert(self, target: Ref[E], *actions: Action, when: Condition | None = None) -> E:
+        """Changes some attributes of an entity if it is there, and else makes it, of them, its key and its defaults.
+        Gives the entity as it is then; see `Upsert`."""
+        upsert: Upsert[E] = Upsert(target, *actions, when=when)
+        return self._perform(update_work(upsert, self._context))
 
     def delete(self, target: E | Ref[E], when: Condition | None = None) -> None:
         delete: Delete[E] = Delete(target, when)
-        self._perform(delete_work(delete), delete.ref.model.table)
+        self._perform(delete_work(delete, self._context))
 
     def get_many(self, refs: Iterable[Ref[E]], *, consistent: bool = False) -> list[E | None]:
         """In the order of the keys; None for each that isn't there."""
         batch = BatchGet(list(refs), consistent=consistent)
-        return self._perform(batch_get_work(batch), batch.table)
+        return self._perform(batch_get_work(batch, self._context))
 
     def put_many(self, entities: Iterable[Entity]) -> None:
         """Not one transaction: some may be written and others not, as BatchIncomplete then tells."""
@@ -239,14 +162,27 @@ class Store(_Store):
         self.write_many(Delete(target) for target in targets)
 
     def write_many(self, writes: Iterable[BatchWrite]) -> None:
-        everything = list(writes)
-        for write in everything:
-            self._own(write.ref.model.table)
-        self._perform(batch_write_work(everything), self.table)
+        self._perform(batch_write_work(writes, self._context))
 
-    def transaction(self) -> Transaction:
-        """`with store.transaction() as t: t.put(order); t.update(customer, Customer.orders.add(1))`"""
-        return Transaction(lambda work: self._perform(work, self.table))
+    @overload
+    def transact_get(self, a: Ref[A], b: Ref[B], /) -> tuple[A | None, B | None]: ...
+    @overload
+    def transact_get(self, a: Ref[A], b: Ref[B], c: Ref[C], /) -> tuple[A | None, B | None, C | None]: ...
+    @overload
+    def transact_get(self, *refs: Ref[E], others: Iterable[Store] = ()) -> tuple[E | None, ...]: ...
+    @overload
+    def transact_get(self, *refs: Ref[Any], others: Iterable[Store] = ()) -> tuple[Any, ...]: ...
+    def transact_get(self, *refs: Ref[Any], others: Iterable[Store] = ()) -> tuple[Any, ...]:
+        """As they are together at one moment, in the order of the keys; None for each that isn't there. `others`: the
+        stores of other tables that keys are of. Types are known of up to three; of four with `TransactGet`."""
+        return self._perform(transact_get_work(TransactGet(*refs), self._with(others)))
+
+    def transaction(self, *, others: Iterable[Store] = (), token: str | None = None) -> Transaction:
+        """`with store.transaction() as t: t.put(order); t.update(customer, Customer.orders.add(1))`
+
+        `others`: the stores of other tables that it writes to. `token`: who asks again with the same token within ten
+        minutes does it once."""
+        return Transaction(self._with(others), token, self._perform)
 
     @overload
     def run(self, plan: Read[T]) -> Results[T]: ...
@@ -259,16 +195,18 @@ class Store(_Store):
     @overload
     def run(self, plan: Update[E]) -> E: ...
     @overload
+    def run(self, plan: ReturningOld[E]) -> E | None: ...
+    @overload
+    def run(self, plan: TransactGet[T]) -> T: ...
+    @overload
     def run(self, plan: Put[Any] | Delete[Any]) -> None: ...
     def run(self, plan: Read[Any] | Plan) -> Any:
         """Does what a plan says; a query or a scan gives results to iterate over, and asks when they are."""
         if isinstance(plan, Read):
-            self._own(plan.table)
-            return Results(plan, lambda work: self._perform(work, self.table))
-        return self._perform(work_of(plan), _table_of_plan(plan))
+            return Results(plan, self._context, self._perform)
+        return self._perform(work_of(plan, self._context))
 
-    def _perform(self, work: Work[T], table: Table | None) -> T:
-        self._own(table)
+    def _perform(self, work: Work[T]) -> T:
         try:
             step = next(work)
             while True:
@@ -309,36 +247,45 @@ class AsyncStore(_Store):
         table: Table,
         client: Any,
         *,
+        table_name: str | None = None,
         sleep: Callable[[float], Awaitable[Any]] | None = None,
-        random: Callable[[], float] = _random,
+        random: Callable[[], float] = random_float,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
-        super().__init__(table, client, random=random)
+        super().__init__(table, client, table_name=table_name, random=random, now=now)
         self._sleep = sleep
 
     async def create_table(self) -> None:
-        await self._client.create_table(**self.table.create_parameters())
-        await self._client.get_waiter("table_exists").wait(TableName=self.table.name)
+        await self._client.create_table(**self._create_parameters())
+        await self._client.get_waiter("table_exists").wait(TableName=self.table_name)
+        ttl = self._ttl_parameters()
+        if ttl is not None:
+            await self._client.update_time_to_live(**ttl)
 
     async def get(self, kind: type[E], /, **key: Any) -> E | None:
-        return await self._perform(get_work(Get(kind, **key)), _table_of(kind))
+        return await self._perform(get_work(Get(kind, **key), self._context))
 
     async def put(self, entity: E, when: Condition | None = None) -> None:
-        await self._perform(put_work(Put(entity, when)), _table_of(type(entity)))
+        await self._perform(put_work(Put(entity, when), self._context))
 
     async def insert(self, entity: E) -> None:
-        await self._perform(put_work(Put(entity, new=True)), _table_of(type(entity)))
+        await self._perform(put_work(Put(entity, new=True), self._context))
 
     async def update(self, target: E | Ref[E], *actions: Action, when: Condition | None = None) -> E:
         update: Update[E] = Update(target, *actions, when=when)
-        return await self._perform(update_work(update), update.ref.model.table)
+        return await self._perform(update_work(update, self._context))
+
+    async def upsert(self, target: Ref[E], *actions: Action, when: Condition | None = None) -> E:
+        upsert: Upsert[E] = Upsert(target, *actions, when=when)
+        return await self._perform(update_work(upsert, self._context))
 
     async def delete(self, target: E | Ref[E], when: Condition | None = None) -> None:
         delete: Delete[E] = Delete(target, when)
-        await self._perform(delete_work(delete), delete.ref.model.table)
+        await self._perform(delete_work(delete, self._context))
 
     async def get_many(self, refs: Iterable[Ref[E]], *, consistent: bool = False) -> list[E | None]:
         batch = BatchGet(list(refs), consistent=consistent)
-        return await self._perform(batch_get_work(batch), batch.table)
+        return await self._perform(batch_get_work(batch, self._context))
 
     async def put_many(self, entities: Iterable[Entity]) -> None:
         await self.write_many(Put(entity) for entity in entities)
@@ -347,13 +294,21 @@ class AsyncStore(_Store):
         await self.write_many(Delete(target) for target in targets)
 
     async def write_many(self, writes: Iterable[BatchWrite]) -> None:
-        everything = list(writes)
-        for write in everything:
-            self._own(write.ref.model.table)
-        await self._perform(batch_write_work(everything), self.table)
+        await self._perform(batch_write_work(writes, self._context))
 
-    def transaction(self) -> AsyncTransaction:
-        return AsyncTransaction(lambda work: self._perform(work, self.table))
+    @overload
+    async def transact_get(self, a: Ref[A], b: Ref[B], /) -> tuple[A | None, B | None]: ...
+    @overload
+    async def transact_get(self, a: Ref[A], b: Ref[B], c: Ref[C], /) -> tuple[A | None, B | None, C | None]: ...
+    @overload
+    async def transact_get(self, *refs: Ref[E], others: Iterable[AsyncStore] = ()) -> tuple[E | None, ...]: ...
+    @overload
+    async def transact_get(self, *refs: Ref[Any], others: Iterable[AsyncStore] = ()) -> tuple[Any, ...]: ...
+    async def transact_get(self, *refs: Ref[Any], others: Iterable[AsyncStore] = ()) -> tuple[Any, ...]:
+        return await self._perform(transact_get_work(TransactGet(*refs), self._with(others)))
+
+    def transaction(self, *, others: Iterable[AsyncStore] = (), token: str | None = None) -> AsyncTransaction:
+        return AsyncTransaction(self._with(others), token, self._perform)
 
     @overload
     def run(self, plan: Read[T]) -> AsyncResults[T]: ...
@@ -366,15 +321,17 @@ class AsyncStore(_Store):
     @overload
     def run(self, plan: Update[E]) -> Awaitable[E]: ...
     @overload
+    def run(self, plan: ReturningOld[E]) -> Awaitable[E | None]: ...
+    @overload
+    def run(self, plan: TransactGet[T]) -> Awaitable[T]: ...
+    @overload
     def run(self, plan: Put[Any] | Delete[Any]) -> Awaitable[None]: ...
     def run(self, plan: Read[Any] | Plan) -> Any:
         if isinstance(plan, Read):
-            self._own(plan.table)
-            return AsyncResults(plan, lambda work: self._perform(work, self.table))
-        return self._perform(work_of(plan), _table_of_plan(plan))
+            return AsyncResults(plan, self._context, self._perform)
+        return self._perform(work_of(plan, self._context))
 
-    async def _perform(self, work: Work[T], table: Table | None) -> T:
-        self._own(table)
+    async def _perform(self, work: Work[T]) -> T:
         try:
             step = next(work)
             while True:
@@ -397,13 +354,3 @@ class AsyncStore(_Store):
             return await asyncio.gather(*(self._do(each) for each in step.requests))
         assert isinstance(step, Pause)
         return await (self._sleep or asyncio.sleep)(step.seconds_max * self._random())
-
-
-def _table_of(kind: type[Any]) -> Table | None:
-    return kind.__model__.table if kind.__model__ is not None else None
-
-
-def _table_of_plan(plan: Plan) -> Table | None:
-    if isinstance(plan, Get | BatchGet | Count):
-        return plan.table
-    return plan.ref.model.table

@@ -121,6 +121,11 @@ class Table:
             )
         return kinds
 
+    @property
+    def ttl_attribute(self) -> str | None:
+        """The one that the entities keep their TTL in."""
+        return next((model.ttl._stored for model in self.entities.values() if model.ttl is not None), None)
+
     def key_names(self, index: Index | None = None) -> list[str]:
         """Of the table's key, and of the index's: what a LastEvaluatedKey has."""
         attributes = [*self.partition, *self.sort]

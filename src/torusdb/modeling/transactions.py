@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
+from torusdb.modeling.context import Context
 from torusdb.modeling.errors import PlanRefused, Reason, TransactionFailed
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.plans import Check, Delete, Put, Ref, Update, Write
 from torusdb.modeling.steps import Request, Work, error_code
 from torusdb.modeling.updates import Action
+from torusdb.modeling.upserts import Upsert
 from torusdb.modeling.writes import stored_entity
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from torusdb.modeling.entity import Entity
 
 E = TypeVar("E", bound="Entity")
 
 TRANSACTION_ACTIONS_MAX: Final = 100
-"""The service's limit."""
+TOKEN_CHARACTERS_MAX: Final = 36
+"""The service's limits."""
 CANCELED: Final = "TransactionCanceledException"
 NO_PART: Final = "None"
 """The code of an action that a transaction was not cancelled for."""
@@ -27,7 +33,11 @@ class TransactionWrites:
     """What a transaction is to do. It is sent when its `with` block ends, and not at all if that ends with an
     exception."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context, token: str | None) -> None:
+        if token is not None and not 1 <= len(token) <= TOKEN_CHARACTERS_MAX:
+            raise PlanRefused(f"A transaction's token has 1 to {TOKEN_CHARACTERS_MAX} characters, not {len(token)}")
+        self._context = context
+        self._token = token
         self.writes: list[Write[Any]] = []
 
     def put(self, entity: Entity, when: Condition | None = None) -> None:
@@ -40,6 +50,10 @@ class TransactionWrites:
     def update(self, target: E | Ref[E], *actions: Action, when: Condition | None = None) -> None:
         self._add(Update(target, *actions, when=when))
 
+    def upsert(self, target: Ref[E], *actions: Action, when: Condition | None = None) -> None:
+        """As an update, and makes it where there is none."""
+        self._add(Upsert(target, *actions, when=when))
+
     def delete(self, target: E | Ref[E], when: Condition | None = None) -> None:
         self._add(Delete(target, when))
 
@@ -47,24 +61,31 @@ class TransactionWrites:
         """Writes nothing, but all fails unless this holds."""
         self._add(Check(target, when))
 
+    def add(self, *writes: Write[Any]) -> None:
+        """Writes that were made elsewhere: `transaction.add(*stock.taken(order))`."""
+        for write in writes:
+            self._add(write)
+
     def work(self) -> Work[None]:
         if not self.writes:
             return
         members = []
         for write in self.writes:
-            (request,) = write.requests()
+            (request,) = write.requests(self._context)
             request.parameters.pop("ReturnValues", None)  # which a transaction has not
             members.append({write.member: request.parameters})
+        parameters: dict[str, Any] = {"TransactItems": members}
+        if self._token is not None:
+            parameters["ClientRequestToken"] = self._token
         try:
-            yield Request("transact_write_items", {"TransactItems": members})
+            yield Request("transact_write_items", parameters)
         except Exception as error:
-            if error_code(error) != CANCELED:
-                raise
-            raise _failed(self.writes, error.response.get("CancellationReasons") or []) from error  # type: ignore[attr-defined]
+            raise_failure(error, [(write.operation, write.ref) for write in self.writes])
         for write in self.writes:
             write.done()
 
     def _add(self, write: Write[Any]) -> None:
+        self._context.table_name(write.ref.model.table)  # so that it is refused here, not at the end
         if len(self.writes) == TRANSACTION_ACTIONS_MAX:
             raise PlanRefused(f"A transaction has {TRANSACTION_ACTIONS_MAX} actions at most")
         for other in self.writes:
@@ -73,12 +94,47 @@ class TransactionWrites:
         self.writes.append(write)
 
 
-def _failed(writes: list[Write[Any]], reasons: list[dict[str, Any]]) -> TransactionFailed:
+class Transaction(TransactionWrites):
+    def __init__(self, context: Context, token: str | None, run: Callable[[Work[None]], None]) -> None:
+        super().__init__(context, token)
+        self._run = run
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._run(self.work())
+
+
+class AsyncTransaction(TransactionWrites):
+    def __init__(self, context: Context, token: str | None, run: Callable[[Work[None]], Awaitable[None]]) -> None:
+        super().__init__(context, token)
+        self._run = run
+
+    async def __aenter__(self) -> AsyncTransaction:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            await self._run(self.work())
+
+
+def raise_failure(error: Exception, actions: Sequence[tuple[str, Ref[Any]]]) -> NoReturn:
+    """For a client's exception. `actions`: what the transaction was to do, with what."""
+    if error_code(error) != CANCELED:
+        raise error
+    reasons = error.response.get("CancellationReasons") or []  # type: ignore[attr-defined]  # error_code has found it
     found: list[Reason | None] = []
-    for write, reason in zip(writes, reasons, strict=False):
+    for (operation, ref), reason in zip(actions, reasons, strict=False):
         code = reason.get("Code", NO_PART)
-        entity = stored_entity(write.ref.model, reason.get("Item"))
-        action = f"{write.operation} of {write.ref!r}"
+        entity = stored_entity(ref.model, reason.get("Item"))
+        action = f"{operation} of {ref!r}"
         found.append(None if code == NO_PART else Reason(action, code, reason.get("Message") or "", entity))
     told = "; ".join(str(reason) for reason in found if reason is not None)
-    return TransactionFailed(f"The transaction was cancelled: {told or 'the service gives no reason'}", found)
+    message = f"The transaction was cancelled: {told or 'the service gives no reason'}"
+    raise TransactionFailed(message, found) from error

@@ -98,9 +98,13 @@ class Action(NamedTuple):
 
 
 def update_text(
-    actions: Iterable[Action], placeholders: Placeholders, assignments: Iterable[tuple[str, Wire | None]]
+    actions: Iterable[Action],
+    placeholders: Placeholders,
+    assignments: Iterable[tuple[str, Wire | None]],
+    defaults: Iterable[tuple[str, Wire]] = (),
 ) -> str:
-    """An UpdateExpression. `assignments` are attributes that are set (or removed, where None) besides the actions."""
+    """An UpdateExpression. `assignments` are attributes that are set (or removed, where None) besides the actions,
+    `defaults` those that are set where there are none."""
     clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
     for action in actions:
         clause, text = _CLAUSES[action.verb](action, placeholders)
@@ -111,6 +115,9 @@ def update_text(
             clauses["REMOVE"].append(alias)
         else:
             clauses["SET"].append(f"{alias} = {placeholders.value(wire)}")
+    for name, wire in defaults:
+        alias = placeholders.name(name)
+        clauses["SET"].append(f"{alias} = if_not_exists({alias}, {placeholders.value(wire)})")
     return " ".join(f"{clause} {', '.join(texts)}" for clause, texts in clauses.items() if texts)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from torusdb.modeling.context import Context
 from torusdb.modeling.errors import ConditionFailed
-from torusdb.modeling.plans import Delete, Get, Put, Update, Write
+from torusdb.modeling.expiry import is_hidden
+from torusdb.modeling.plans import Delete, Get, Put, ReturningOld, Update, Write
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import Work, error_code
 
@@ -18,28 +20,34 @@ E = TypeVar("E", bound="Entity")
 CONDITION_FAILED: Final = "ConditionalCheckFailedException"
 
 
-def get_work(get: Get[E]) -> Work[E | None]:
-    response = yield get.requests()[0]
-    item = response.get("Item")
-    return get.ref.model.decode(item) if item is not None else None
+def get_work(get: Get[E], context: Context) -> Work[E | None]:
+    response = yield get.requests(context)[0]
+    item, model = response.get("Item"), get.ref.model
+    return None if item is None or is_hidden(model, item, context) else model.decode(item)
 
 
-def put_work(put: Put[E]) -> Work[None]:
-    yield from _write(put)
+def put_work(put: Put[E], context: Context) -> Work[None]:
+    yield from _write(put, context)
 
 
-def delete_work(delete: Delete[E]) -> Work[None]:
-    yield from _write(delete)
+def delete_work(delete: Delete[E], context: Context) -> Work[None]:
+    yield from _write(delete, context)
 
 
-def update_work(update: Update[E]) -> Work[E]:
+def update_work(update: Update[E], context: Context) -> Work[E]:
     """Gives the entity as it is then."""
-    response = yield from _write(update)
+    response = yield from _write(update, context)
     return update.ref.model.decode(response["Attributes"])
 
 
-def _write(write: Write[Any]) -> Work[dict[str, Any]]:
-    (request,) = write.requests()
+def returning_old_work(plan: ReturningOld[E], context: Context) -> Work[E | None]:
+    response = yield from _write(plan, context)
+    old: E | None = stored_entity(plan.ref.model, response.get("Attributes"))
+    return old
+
+
+def _write(write: Write[Any] | ReturningOld[Any], context: Context) -> Work[dict[str, Any]]:
+    (request,) = write.requests(context)
     try:
         response: dict[str, Any] = yield request
     except Exception as error:
@@ -51,7 +59,7 @@ def _write(write: Write[Any]) -> Work[dict[str, Any]]:
     return response
 
 
-def _condition_failed(write: Write[Any], item: Item | None) -> ConditionFailed:
+def _condition_failed(write: Write[Any] | ReturningOld[Any], item: Item | None) -> ConditionFailed:
     found = "there is none" if item is None else "it is not as the condition wants it"
     message = f"{write.operation} of {write.ref!r}: {found}"
     return ConditionFailed(message, stored_entity(write.ref.model, item), item)
