@@ -62,7 +62,7 @@ def test_an_entity_whose_index_key_lacks_a_field_is_not_in_that_index(store: Sto
 def test_put_replaces_and_insert_does_not(store: Store) -> None:
     store.insert(Customer(id="1", name="Ann"))
     store.put(Customer(id="1", name="Bob"))
-    with pytest.raises(ConditionFailed, match=r"PutItem of Ref\(Customer, id='1'\)") as caught:
+    with pytest.raises(ConditionFailed, match=r"PutItem of Ref\(Customer, id='1'\): there is one already") as caught:
         store.insert(Customer(id="1", name="Cyd"))
     assert caught.value.entity == Customer(id="1", name="Bob")
 

@@ -61,6 +61,8 @@ def _write(write: Write[Any] | ReturningOld[Any], context: Context) -> Work[dict
 
 def _condition_failed(write: Write[Any] | ReturningOld[Any], item: Item | None) -> ConditionFailed:
     found = "there is none" if item is None else "it is not as the condition wants it"
+    if item is not None and isinstance(write, Put) and write.new:
+        found = "there is one already"
     message = f"{write.operation} of {write.ref!r}: {found}"
     return ConditionFailed(message, stored_entity(write.ref.model, item), item)
 

@@ -1,0 +1,67 @@
+"""Runs a page of the documentation as its reader would, from top to bottom.
+
+- ```python blocks whose first line is `# NAME.py` are appended to that file; all others are run, in one namespace.
+- ```console blocks: a line `$ torusdb …` is run, and what follows is what it prints.
+- ```text blocks are what the block before has printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torusdb.cli import main
+
+_BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_FILE = re.compile(r"# ([\w/]+\.\w+)\n")
+
+
+class Difference(NamedTuple):
+    """Where a page says something else than what is so."""
+
+    line: int
+    told: str
+    seen: str
+
+
+def walk(page: Path, folder: Path) -> list[Difference]:
+    """Runs the page in `folder`, which is the current directory and on the path."""
+    text = page.read_text()
+    names: dict[str, Any] = {"__name__": "walkthrough"}
+    differences = []
+    printed = ""
+    for block in _BLOCK.finditer(text):
+        kind, code = block.groups()
+        line = text.count("\n", 0, block.start()) + 1
+        told = None
+        if kind == "text":
+            told = code
+        elif kind == "console":
+            command, _, told = code.partition("\n")
+            printed = _command(command)
+        elif (file := _FILE.match(code)) is not None:
+            with (folder / file[1]).open("a") as source:
+                source.write(code[file.end() :] + "\n\n")
+        else:
+            printed = _python(code, f"{page.name}:{line}", names)
+        if told is not None and told.strip() != printed.strip():
+            differences.append(Difference(line, told, printed))
+    return differences
+
+
+def _python(code: str, place: str, names: dict[str, Any]) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(code, place, "exec"), names)
+    return out.getvalue()
+
+
+def _command(line: str) -> str:
+    prompt, program, *arguments = shlex.split(line, comments=True)
+    assert (prompt, program) == ("$", "torusdb")
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        main(arguments)
+    return out.getvalue()
