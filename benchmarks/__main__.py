@@ -134,6 +134,16 @@ def modeling(
 
 
 @app.command()
+def modelers(
+    rounds: Annotated[int, typer.Option(min=1, help="How often each figure is taken, in turn with the others.")] = 9,
+) -> None:
+    """The design kit beside PynamoDB and pydynox: the same orders put, got and queried, on one server."""
+    from benchmarks.modelers.compare import compare, table_of
+
+    typer.echo(table_of(compare(rounds)))
+
+
+@app.command()
 def growth(
     peer: Peers = None,
     items: Annotated[list[int], typer.Option(min=1000, help="Sizes of the table. Repeatable.")] = GROWTH_SIZES,

@@ -49,6 +49,18 @@ def moto_server() -> Path:
     return path
 
 
+def library(requirement: str) -> Path:
+    """The Python of a virtual environment that has a library, such as "pynamodb==6.1.0"."""
+    place = cache_directory() / requirement.replace("==", "-")
+    python = place / "bin" / "python"
+    done = place / "installed"
+    if not done.exists():
+        _run([sys.executable, "-m", "venv", "--clear", str(place)])
+        _run([str(python), "-m", "pip", "install", "--quiet", requirement])
+        done.touch()
+    return python
+
+
 def node() -> str:
     return _require("node", "node is not installed")
 
