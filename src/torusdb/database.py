@@ -16,9 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from torusdb.api.answers import decode_answer
+from torusdb.api.answers import decode_answer, decode_members
 from torusdb.api.decode import decode, from_python
 from torusdb.api.requests import Request
+from torusdb.client.direct import DirectClient
 from torusdb.errors import RequestFault, ServiceError, UnknownOperationException
 from torusdb.jobs.runner import JobRunner
 from torusdb.jobs.streams import STREAM_JOBS
@@ -142,7 +143,14 @@ class Database:
             body = driver.complete(self._engine, OPERATIONS[operation](self._home, request))
         except RequestFault as fault:
             raise _told(operation, fault) from None
+        except ServiceError as error:
+            decode_members(error)
+            raise
         return decode_answer(body)
+
+    def direct_client(self) -> DirectClient:
+        """The methods of boto3's low-level client without boto3, and without what that costs."""
+        return DirectClient(self)
 
     def client(self, service_name: str = "dynamodb", **options: Any) -> BaseClient:
         """A boto3 client on this database, with no socket, for "dynamodb" or "dynamodbstreams". Options are those of

@@ -38,6 +38,11 @@ class ServiceError(Exception):
     def code(self) -> str:
         return type(self).__name__
 
+    @property
+    def response(self) -> dict[str, Any]:
+        """As botocore's exceptions have it, so that programs can treat both alike."""
+        return {"Error": {"Code": self.code, "Message": self.message or ""}, **self.members}
+
     def body(self) -> dict[str, Any]:
         """The JSON body of the answer."""
         body: dict[str, Any] = {"__type": f"{self.namespace}#{self.code}"}

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.operations.shorthand import S
 from torusdb import Database
 from torusdb.errors import TransactionCanceledException
-from torusdb.model.attributes import decode_item
 
 Member = dict[str, Any]
 FAILED = ("ConditionalCheckFailed", "The conditional request failed")
@@ -60,14 +58,11 @@ def stored(db: Database, table: str, pk: Any) -> Any:
 
 
 def reasons(error: TransactionCanceledException) -> list[dict[str, Any]]:
-    """The reasons, with items decoded; the message must name their codes."""
+    """The reasons; the message must name their codes."""
     found: list[dict[str, Any]] = error.members["CancellationReasons"]
     codes = ", ".join(reason["Code"] for reason in found)
     assert error.message == (f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]")
-    return [
-        {name: decode_item(one) if isinstance(one, msgspec.Raw) else one for name, one in reason.items()}
-        for reason in found
-    ]
+    return found
 
 
 def cancelled(db: Database, *members: Member, operation: str = "TransactWriteItems") -> list[tuple[str, str | None]]:

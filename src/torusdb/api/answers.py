@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from torusdb.api.requests import KeysAndAttributes, WriteRequest
+from torusdb.errors import ServiceError
 from torusdb.model.attributes import WireValue
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -62,6 +63,12 @@ class _StatementError(msgspec.Struct, rename="pascal", omit_defaults=True):
     message: str | None = None
 
 
+class _CancellationReason(msgspec.Struct, rename="pascal", omit_defaults=True):
+    code: str
+    message: str | None = None
+    item: dict[str, WireValue] | None = None
+
+
 class _StatementResponse(msgspec.Struct, rename="pascal", omit_defaults=True):
     error: _StatementError | None = None
     table_name: str | None = None
@@ -78,6 +85,7 @@ def _responses(raw: msgspec.Raw) -> Any:
 
 _DECODERS: dict[str, Callable[[msgspec.Raw], Any]] = {
     "Attributes": _item,
+    "CancellationReasons": _typed(list[_CancellationReason]),
     "Item": _item,
     "Items": _typed(list[dict[str, WireValue]]),
     "LastEvaluatedKey": _item,
@@ -94,3 +102,9 @@ def decode_answer(body: bytes) -> dict[str, Any]:
         # TagResource and UntagResource are answered with no body at all.
         return {}
     return {name: _DECODERS.get(name, _plain)(raw) for name, raw in _members(body).items()}
+
+
+def decode_members(error: ServiceError) -> None:
+    """For the same callers: the further members of an error, which are ready for the wire."""
+    if error.members:
+        error.members = decode_answer(msgspec.json.encode(error.members))
