@@ -4,7 +4,7 @@ answers with what the comment says. It is read, never run."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import reveal_type
+from typing import Any, reveal_type
 
 from torusdb.modeling import (
     AsyncStore,
@@ -26,6 +26,7 @@ from torusdb.modeling import (
     Update,
     Upsert,
     attr,
+    changes,
     collection,
     computed,
     pattern,
@@ -181,6 +182,20 @@ def use(store: Store) -> None:
     with store.transaction(others=[store], token="once") as transaction:
         transaction.add(Put(ann), Upsert(one), Check(one, has_age))
         transaction.add(ann)  # error
+
+
+def use_changes(records: list[dict[str, Any]]) -> None:
+    for change in changes(shop, records, unknown="skip"):
+        reveal_type(change.new)  # torusdb.modeling.entity.Entity | None
+        reveal_type(change.sequence_number)  # str
+        if isinstance(change.old, Customer):
+            reveal_type(change.old.age)  # int
+        placed = change.of(Order)
+        if placed is not None and placed.new is not None:
+            reveal_type(placed.ref)  # torusdb.modeling.plans.Ref[typed.Order]
+            reveal_type(placed.new.total)  # decimal.Decimal
+    changes(shop, records)  # error
+    changes(shop, records, unknown="skp")  # error
 
 
 async def use_async(store: AsyncStore) -> None:

@@ -17,6 +17,7 @@ runs plans on a boto3 client, an `AsyncStore` on one of aiobotocore. The package
 TorusDB."""
 
 from torusdb.modeling.attributes import Attr, Attribute, attr, computed, ttl, version
+from torusdb.modeling.changes import Change, changes
 from torusdb.modeling.entity import Entity
 from torusdb.modeling.errors import (
     BatchIncomplete,
@@ -28,6 +29,7 @@ from torusdb.modeling.errors import (
     PlanRefused,
     Reason,
     TransactionFailed,
+    UnknownEntity,
 )
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.keys import BoundKey, Key
@@ -55,6 +57,7 @@ __all__ = [
     "BatchGet",
     "BatchIncomplete",
     "BoundKey",
+    "Change",
     "Check",
     "Collection",
     "Condition",
@@ -87,11 +90,13 @@ __all__ = [
     "TransactGet",
     "Transaction",
     "TransactionFailed",
+    "UnknownEntity",
     "Update",
     "Upsert",
     "Write",
     "attr",
     "binary_key",
+    "changes",
     "collection",
     "computed",
     "number_key",

@@ -26,6 +26,14 @@ class CursorRefused(ModelingError, ValueError):
     """A cursor that is damaged, or that another query made."""
 
 
+class UnknownEntity(ModelingError):
+    """A record of a stream is of an item that no entity of the table is. `record` is the record."""
+
+    def __init__(self, message: str, record: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.record = record
+
+
 class ConditionFailed(ModelingError):
     """The condition of a write did not hold; nothing was written.
 

@@ -173,6 +173,18 @@ class BoundKey(Generic[E]):
             return self.sharded(wire, self.shard_of(values[self.shard_by]))
         return wire
 
+    def parse(self, key: Item) -> dict[str, Any] | None:
+        """The fields of key attributes that this key wrote, None if it cannot have. (The value that a shard was
+        calculated from is not among them.)"""
+        found: dict[str, Any] = {}
+        for part in self.parts:
+            values = self.part_values(part, key)
+            if values is None or any(found.setdefault(field, value) != value for field, value in values.items()):
+                return None
+        if self.shard_by is None or self.shard_by in found:
+            return found if self.wires(found) == key else None
+        return found
+
     def shard_of(self, value: Any) -> int:
         """The same for equal values, in any process: a CRC of what is stored; or the value itself, if it was drawn."""
         assert self.shard_by is not None
@@ -278,12 +290,16 @@ class BoundKey(Generic[E]):
         """Whether a key that this one wrote could as well be the rival's, and its texts are to blame: keys of both are
         told apart where no text holds what separates fields, so of two that are the same, the one is refused that has
         more of that in its texts."""
-        separators = frozenset[str]().union(*(part.template.separators() for part in [*self.parts, *rival.parts]))
+        separators = self.separators() | rival.separators()
         theirs = rival.count_in_texts(item, separators)
         if theirs is None:
             return False
         mine = self.count_in_texts(item, separators)
         return mine is None or theirs <= mine
+
+    def separators(self) -> frozenset[str]:
+        """What ends fields, by its first character."""
+        return frozenset[str]().union(*(part.template.separators() for part in self.parts))
 
     def count_in_texts(self, item: Item, characters: frozenset[str]) -> int | None:
         """How many of the characters are in the texts of a key; None if it is not of this form."""

@@ -53,6 +53,20 @@ class Ref(Generic[E]):
         self.values = values
         self.key: Item = self.model.key_from(values)
 
+    @classmethod
+    def stored(cls, model: EntityModel[E], values: dict[str, Any], key: Item) -> Ref[E]:
+        """Of a key as it is stored. `values`: what it says of the attributes that it was made of; of the attribute that
+        a key is sharded by, it may say nothing."""
+        ref = object.__new__(cls)
+        ref.model, ref.values, ref.key = model, values, key
+        return ref
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ref) and self.model is other.model and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash((self.model.type_name, *(next(iter(wire.values())) for wire in self.key.values())))
+
     def __repr__(self) -> str:
         return f"Ref({self.model.name}, {', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
 
