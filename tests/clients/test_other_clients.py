@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+import torusdb
 from tests.clients import installs
 from tests.clients.installs import SCENARIOS
 from tests.processes import ServerProcess, serving
@@ -35,7 +36,7 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
         assert (code, errors) == (0, ""), "the server has nothing to complain about"
 
 
-def run(server: ServerProcess, arguments: list[str | Path], **environment: str) -> None:
+def run(server: ServerProcess, arguments: list[str | Path], steps: Sequence[str] = STEPS, **environment: str) -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PYTHON"))}
     settings = {
         "ENDPOINT": server.endpoint,
@@ -57,12 +58,19 @@ def run(server: ServerProcess, arguments: list[str | Path], **environment: str) 
         check=False,
     )
     assert ended.returncode == 0, f"after {ended.stdout.split()}: {ended.stderr}"
-    assert ended.stdout.split() == STEPS
+    assert ended.stdout.split() == list(steps)
 
 
 def test_aiobotocore(server: ServerProcess) -> None:
     python = installs.python_with("aiobotocore==3.10.0")
     run(server, [python, SCENARIOS / "aiobotocore_scenario.py"])
+
+
+def test_the_design_kit_on_aiobotocore(server: ServerProcess) -> None:
+    python = installs.python_with("aiobotocore==3.10.0")
+    steps = ["tables", "writes", "conditions", "batches", "pages", "transactions", "expiry"]
+    source = Path(torusdb.__file__).parents[1]
+    run(server, [python, SCENARIOS / "aiobotocore_modeling_scenario.py"], steps, PYTHONPATH=str(source))
 
 
 def test_pynamodb(server: ServerProcess) -> None:

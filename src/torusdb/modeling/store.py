@@ -37,6 +37,9 @@ C = TypeVar("C", bound="Entity")
 PARALLEL_REQUESTS_MAX: Final = 16
 """Threads of a store, for the lanes of a sharded query. (botocore keeps 10 connections unless told otherwise.)"""
 
+CREATION_POLLS: Final = {"Delay": 1, "MaxAttempts": 300}
+"""How a new table is waited for: every second. (botocore asks every 20 seconds, and tables take a few.)"""
+
 Plan = (
     Get[Any] | BatchGet[Any] | TransactGet[Any] | Count[Any] | Put[Any] | Update[Any] | Delete[Any] | ReturningOld[Any]
 )
@@ -115,7 +118,7 @@ class Store(_Store):
         """Makes the table with its indexes, paid by request, waits until it can be used, and has what expires dropped
         where an entity has a TTL."""
         self._client.create_table(**self._create_parameters())
-        self._client.get_waiter("table_exists").wait(TableName=self.table_name)
+        self._client.get_waiter("table_exists").wait(TableName=self.table_name, WaiterConfig=CREATION_POLLS)
         ttl = self._ttl_parameters()
         if ttl is not None:
             self._client.update_time_to_live(**ttl)
@@ -257,7 +260,7 @@ class AsyncStore(_Store):
 
     async def create_table(self) -> None:
         await self._client.create_table(**self._create_parameters())
-        await self._client.get_waiter("table_exists").wait(TableName=self.table_name)
+        await self._client.get_waiter("table_exists").wait(TableName=self.table_name, WaiterConfig=CREATION_POLLS)
         ttl = self._ttl_parameters()
         if ttl is not None:
             await self._client.update_time_to_live(**ttl)
