@@ -18,6 +18,7 @@ TorusDB."""
 
 from torusdb.modeling.attributes import Attr, Attribute, attr, computed, ttl, version
 from torusdb.modeling.changes import Change, changes
+from torusdb.modeling.codecs import StoredAs
 from torusdb.modeling.entity import Entity
 from torusdb.modeling.errors import (
     BatchIncomplete,
@@ -86,6 +87,7 @@ __all__ = [
     "ReturningOld",
     "Scan",
     "Store",
+    "StoredAs",
     "Table",
     "TransactGet",
     "Transaction",

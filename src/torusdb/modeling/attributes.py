@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NoReturn, TypeVa
 from torusdb.modeling.scalars import Codec, Wire
 from torusdb.modeling.updates import ZERO, Place
 
+if TYPE_CHECKING:
+    from torusdb.modeling.codecs import StoredAs
+
 T = TypeVar("T")
 
 
@@ -52,6 +55,7 @@ class Declared:
         "needs",
         "read_only",
         "role",
+        "stored_as",
     )
 
     def __init__(
@@ -64,6 +68,7 @@ class Declared:
         read_only: bool = False,
         role: Literal["value", "version", "ttl"] = "value",
         hide_expired: bool = False,
+        stored_as: StoredAs[Any, Any] | None = None,
         compute: Callable[[Any], Any] | None = None,
         needs: Sequence[str] = (),
     ) -> None:
@@ -74,6 +79,7 @@ class Declared:
         self.read_only = read_only
         self.role = role
         self.hide_expired = hide_expired
+        self.stored_as = stored_as
         self.compute = compute
         self.needs = tuple(needs)
 
@@ -85,10 +91,19 @@ def attr(
     name: str | None = None,
     hidden: bool = False,
     read_only: bool = False,
+    stored_as: StoredAs[Any, Any] | None = None,
 ) -> Any:
     """`name`: what it is called in the table, where that is something else. `hidden`: not shown by `repr`. `read_only`:
-    set when the object is made, and never again, by no update either."""
-    return Declared(default=default, default_factory=default_factory, name=name, hidden=hidden, read_only=read_only)
+    set when the object is made, and never again, by no update either. `stored_as`: how its values become such as can
+    be stored."""
+    return Declared(
+        default=default,
+        default_factory=default_factory,
+        name=name,
+        hidden=hidden,
+        read_only=read_only,
+        stored_as=stored_as,
+    )
 
 
 def computed(

@@ -12,10 +12,13 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, Final, Literal, Union, get_args, get_origin
+from typing import Any, Final, Generic, Literal, TypeVar, Union, get_args, get_origin
 
 from torusdb.modeling.errors import InvalidValue, ModelError
 from torusdb.modeling.scalars import SCALARS, Codec, Wire, enum_codec, literal_codec, name_of, refuse, uuid_codec
+
+T = TypeVar("T")
+S = TypeVar("S")
 
 
 def codec_of(kind: Any, where: str) -> Codec:
@@ -232,7 +235,34 @@ def or_none(inner: Codec, where: str) -> Codec:
         absent=nothing,
         element=inner.element,
         members=inner.members,
+        converted=inner.converted,
     )
+
+
+class StoredAs(Generic[T, S]):
+    """How values of a type that cannot be stored, or should not be stored as they are, become values of one that can:
+    `body: Attr[str] = attr(stored_as=StoredAs(bytes, write=compressed, read=decompressed))`."""
+
+    def __init__(self, kind: type[S], *, write: Callable[[T], S], read: Callable[[S], T]) -> None:
+        self.kind = kind
+        self.write = write
+        self.read = read
+
+
+def converted_codec(kind: Any, stored_as: StoredAs[Any, Any], where: str) -> Codec:
+    inner = codec_of(stored_as.kind, where)
+    if inner.absent is not None:
+        raise ModelError(f"{where} is stored as {name_of(stored_as.kind)}, which may be nothing: store something else")
+    encode_inner, decode_inner, write, read = inner.encode, inner.decode, stored_as.write, stored_as.read
+    plain = [each for each in get_args(kind) if each is not type(None)] if type(None) in get_args(kind) else [kind]
+    codec = Codec(
+        Union[tuple(plain)],  # noqa: UP007 - made of a list
+        inner.kinds,
+        lambda value: encode_inner(write(value)),
+        lambda wire: read(decode_inner(wire)),
+        converted=True,
+    )
+    return codec if plain == [kind] else or_none(codec, where)
 
 
 def nothing() -> None:

@@ -17,7 +17,7 @@ from torusdb.modeling.attributes import (
     ttl,
     version,
 )
-from torusdb.modeling.codecs import codec_of, or_none
+from torusdb.modeling.codecs import codec_of, converted_codec, or_none
 from torusdb.modeling.errors import ModelError
 from torusdb.modeling.keys import Key
 from torusdb.modeling.model import EntityModel
@@ -117,6 +117,8 @@ def _attributes_of(cls: type[Entity]) -> dict[str, Attribute[Any]]:
 
 
 def _codec(where: str, kind: Any, declared: Declared) -> Codec:
+    if declared.stored_as is not None:
+        return converted_codec(kind, declared.stored_as, where)
     codec = codec_of(kind, where)
     if declared.role == "version" and codec.plain is not int:
         raise ModelError(f"{where} is a version, and must be an Attr[int]")

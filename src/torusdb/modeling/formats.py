@@ -58,6 +58,7 @@ class Format(NamedTuple):
 def format_of(field: str, codec: Codec, spec: str, where: str) -> Format:
     """`where` names the class, key and field for a refusal."""
     kind = codec.plain
+    _check_not_converted(codec, where)
     if kind is datetime or kind is date:
         return _time_format(field, kind, spec, where)
     if kind is Decimal:
@@ -71,11 +72,19 @@ def format_of(field: str, codec: Codec, spec: str, where: str) -> Format:
 
 def bare_format(field: str, codec: Codec, kind: str, where: str) -> Format:
     """Of a field that is all of a key attribute of the type N or B, which holds the value itself."""
+    _check_not_converted(codec, where)
     if codec.kinds != (kind,) or codec.absent is not None:
         raise ModelError(
             f"{where} is of the type {name_of(codec.plain)}, which a key attribute of the type {kind} does not hold"
         )
     return Format(field, lambda value: _wire_text(codec, value), lambda text: codec.decode({kind: text}))
+
+
+def _check_not_converted(codec: Codec, where: str) -> None:
+    if codec.converted:
+        raise ModelError(
+            f"{where} is stored by functions of its own, which need not keep its order, and has no place in a key"
+        )
 
 
 def _is_choice(kind: Any) -> bool:

@@ -54,6 +54,11 @@ class Ref(Generic[E]):
         self.key: Item = self.model.key_from(values)
 
     @classmethod
+    def of(cls, entity: E) -> Ref[E]:
+        """The item of an object."""
+        return ref_of(entity)
+
+    @classmethod
     def stored(cls, model: EntityModel[E], values: dict[str, Any], key: Item) -> Ref[E]:
         """Of a key as it is stored. `values`: what it says of the attributes that it was made of; of the attribute that
         a key is sharded by, it may say nothing."""

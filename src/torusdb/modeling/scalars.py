@@ -27,9 +27,9 @@ PLAIN_INT_BELOW: Final = 10**NUMBER_DIGITS_MAX
 class Codec:
     """`plain`: the type, without Optional. `kinds`: the wire types it writes. `takes`: the Python types it encodes.
     `absent`: makes what is read where nothing is stored; None if something must be. `element`, `members`: the codecs of
-    what it holds."""
+    what it holds. `converted`: what is stored is made by functions of the program's own."""
 
-    __slots__ = ("absent", "decode", "element", "encode", "kinds", "members", "plain", "takes")
+    __slots__ = ("absent", "converted", "decode", "element", "encode", "kinds", "members", "plain", "takes")
 
     def __init__(
         self,
@@ -42,6 +42,7 @@ class Codec:
         absent: Callable[[], Any] | None = None,
         element: Codec | None = None,
         members: dict[str, Codec] | None = None,
+        converted: bool = False,
     ) -> None:
         self.plain = plain
         self.kinds = (kinds,) if isinstance(kinds, str) else kinds
@@ -51,6 +52,7 @@ class Codec:
         self.absent = absent
         self.element = element
         self.members = members
+        self.converted = converted
 
     def start(self, value: Any) -> Any:
         """The value that a lower bound stands for: a date is the first moment of its day where times are stored."""
