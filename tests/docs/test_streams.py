@@ -21,8 +21,9 @@ def test_its_code_runs_from_top_to_bottom(capsys: pytest.CaptureFixture[str]) ->
     for block in PYTHON_BLOCKS:
         exec(block, variables)
     open_ = {f"order {number}": "open" for number in (1, 2, 3)}
-    assert capsys.readouterr().out == f"{open_}\n{open_ | {'order 2': 'gone'}}\n"
-    assert len(PYTHON_BLOCKS) == 3
+    changes = "insert 1 open\nmodify 1 paid\n"
+    assert capsys.readouterr().out == f"{open_}\n{open_ | {'order 2': 'gone'}}\n{changes}"
+    assert len(PYTHON_BLOCKS) == 4
 
 
 def test_all_options_are_told_with_their_defaults() -> None:

@@ -31,6 +31,7 @@ from torusdb.modeling import (
     binary_key,
     changes,
 )
+from torusdb.modeling.table import StreamView
 from torusdb.streams import Consumer
 
 Record = dict[str, Any]
@@ -41,10 +42,9 @@ def record_of(db: Database, client: Recorder) -> Any:
     """Makes a store's table with a stream, and gives what reads the stream's records, as boto3 has them."""
     streams = db.client("dynamodbstreams")
 
-    def begin(store: Store, view: str) -> Any:
-        parameters = store.table.create_parameters()
-        specification = {"StreamEnabled": True, "StreamViewType": view}
-        table = client.create_table(**parameters, StreamSpecification=specification)["TableDescription"]
+    def begin(store: Store, view: StreamView) -> Any:
+        store.create_table(stream=view)
+        table = client.describe_table(TableName=store.table_name)["Table"]
 
         def call(operation: str, **more: Any) -> Any:
             method = "".join("_" + letter.lower() if letter.isupper() else letter for letter in operation)[1:]

@@ -16,7 +16,7 @@ from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.shards import random_float
 from torusdb.modeling.steps import Pause, Request, Step, Together, Work
-from torusdb.modeling.table import Table
+from torusdb.modeling.table import StreamView, Table
 from torusdb.modeling.transact_gets import TransactGet, transact_get_work
 from torusdb.modeling.transactions import AsyncTransaction, Transaction
 from torusdb.modeling.updates import Action
@@ -86,8 +86,8 @@ class _Store:
     def _with(self, others: Iterable[_Store]) -> Context:
         return self._context.along_with(other._context for other in others)
 
-    def _create_parameters(self) -> dict[str, Any]:
-        return {**self.table.create_parameters(), "TableName": self.table_name}
+    def _create_parameters(self, stream: StreamView | None) -> dict[str, Any]:
+        return {**self.table.create_parameters(stream=stream), "TableName": self.table_name}
 
     def _ttl_parameters(self) -> dict[str, Any] | None:
         name = self.table.ttl_attribute
@@ -114,10 +114,10 @@ class Store(_Store):
         super().__init__(table, client, table_name=table_name, random=random, now=now)
         self._sleep = sleep
 
-    def create_table(self) -> None:
+    def create_table(self, *, stream: StreamView | None = None) -> None:
         """Makes the table with its indexes, paid by request, waits until it can be used, and has what expires dropped
-        where an entity has a TTL."""
-        self._client.create_table(**self._create_parameters())
+        where an entity has a TTL. `stream`: makes a stream of its changes, which keeps this of each."""
+        self._client.create_table(**self._create_parameters(stream))
         self._client.get_waiter("table_exists").wait(TableName=self.table_name, WaiterConfig=CREATION_POLLS)
         ttl = self._ttl_parameters()
         if ttl is not None:
@@ -258,8 +258,8 @@ class AsyncStore(_Store):
         super().__init__(table, client, table_name=table_name, random=random, now=now)
         self._sleep = sleep
 
-    async def create_table(self) -> None:
-        await self._client.create_table(**self._create_parameters())
+    async def create_table(self, *, stream: StreamView | None = None) -> None:
+        await self._client.create_table(**self._create_parameters(stream))
         await self._client.get_waiter("table_exists").wait(TableName=self.table_name, WaiterConfig=CREATION_POLLS)
         ttl = self._ttl_parameters()
         if ttl is not None:

@@ -16,6 +16,8 @@ KEY_ATTRIBUTES_MAX: Final = 4
 TYPE_ATTRIBUTE: Final = "_type"
 
 Kind: TypeAlias = Literal["S", "N", "B"]
+StreamView: TypeAlias = Literal["NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY"]
+"""What a stream keeps of a change besides the keys."""
 
 
 class KeyAttribute(NamedTuple):
@@ -133,8 +135,9 @@ class Table:
             attributes += [*index.partition, *index.sort]
         return list(dict.fromkeys(each.name for each in attributes))
 
-    def create_parameters(self) -> dict[str, Any]:
-        """What `client.create_table(**…)` takes to make it, paid by request."""
+    def create_parameters(self, *, stream: StreamView | None = None) -> dict[str, Any]:
+        """What `client.create_table(**…)` takes to make it, paid by request; with `stream`, a stream that keeps this of
+        each change."""
         parameters: dict[str, Any] = {
             "TableName": self.name,
             "AttributeDefinitions": [
@@ -143,6 +146,8 @@ class Table:
             "KeySchema": _schema(self.partition, self.sort),
             "BillingMode": "PAY_PER_REQUEST",
         }
+        if stream is not None:
+            parameters["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream}
         for member, kind in (("GlobalSecondaryIndexes", GlobalIndex), ("LocalSecondaryIndexes", LocalIndex)):
             indexes = [_index_parameters(index) for index in self.indexes if isinstance(index, kind)]
             if indexes:
