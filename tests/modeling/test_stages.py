@@ -113,4 +113,7 @@ def test_a_table_of_another_model_is_refused_before_anything_is_sent(stages: lis
     transaction = other.transaction()
     with pytest.raises(PlanRefused, match=refusal):
         transaction.put(Customer(id="1"))
+    for plan in (Put(Customer(id="1")), Scan(Customer)):
+        with pytest.raises(PlanRefused, match=refusal):
+            other.explain(plan)
     assert json.dumps(client.requests) == "[]"

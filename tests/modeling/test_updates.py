@@ -18,10 +18,14 @@ from torusdb.modeling import (
     InvalidValue,
     Key,
     PlanRefused,
+    Put,
     Ref,
     Store,
     Table,
     Update,
+    Upsert,
+    attr,
+    computed,
 )
 
 ANN = Ref(Customer, id="1")
@@ -84,6 +88,50 @@ def test_adding_begins_where_nothing_is_stored_with_the_default(store: Store, cl
     assert store.update(Ref(Product, code="b"), Product.stock.add(-4)).stock == 6
     store.put(Customer(id="1"))
     assert store.update(ANN, Customer.notes.append(["a"])).notes == ["a"]
+
+
+lists = GlobalIndex("lists", partition_key="gpk")
+defaults = Table("defaults", partition_key="pk", indexes=[lists])
+
+
+class Task(Entity, table=defaults):
+    key = Key("T#{id}")
+    in_list = Key("LIST#{name}#{mark}", index=lists)
+    id: Attr[str]
+    name: Attr[str] = attr(default="inbox")
+    mark: Attr[str | None] = attr(default="new")
+    made_by: Attr[str] = attr(default_factory=lambda: "chance")
+    shown: Attr[str] = computed(lambda task: f"{task.name} {task.made_by}", needs=["name", "made_by"])
+
+
+@pytest.mark.parametrize("do", ["update", "upsert"])
+@pytest.mark.parametrize(
+    ("actions", "values"),
+    [
+        ([Task.mark.set(None), Task.name.set("a"), Task.made_by.set("me")], {"mark": None, "name": "a"}),
+        ([Task.mark.remove(), Task.name.set("a"), Task.made_by.set("me")], {"mark": "new", "name": "a"}),
+        ([Task.mark.set("b"), Task.name.remove(), Task.made_by.set("me")], {"mark": "b", "name": "inbox"}),
+    ],
+)
+def test_none_is_kept_where_a_default_is_something_else(
+    do: str, actions: list[Action], values: dict[str, Any], client: Recorder
+) -> None:
+    """And what is removed is read as its default, in the keys of indexes too."""
+    tasks = Store(defaults, client)
+    tasks.create_table()
+    tasks.put(Task(id="1", name="z", mark="z", made_by="z"))
+    expected = Task(id="1", made_by="me", **values)
+    assert getattr(tasks, do)(Ref(Task, id="1"), *actions) == expected
+    assert tasks.get(Task, id="1") == expected
+    item = client.get_item(TableName="defaults", Key=Ref(Task, id="1").key)["Item"]
+    assert item.get("gpk") == Put(expected).item.get("gpk")
+    assert item["shown"] == Put(expected).item["shown"]
+
+
+def test_what_is_another_default_each_time_is_not_removed_from_a_key() -> None:
+    for plan in (Update, Upsert):
+        with pytest.raises(PlanRefused, match=r"^Task\.made_by\.remove\(\) changes Task\.shown, which needs to know"):
+            plan(Ref(Task, id="1"), Task.made_by.remove(), Task.name.set("a"))
 
 
 def test_several_actions_are_one_request(store: Store, client: Recorder) -> None:

@@ -159,6 +159,19 @@ class Attribute(Place[T]):
             return self
         raise AttributeError(f"This {self._owner} has no {self._field}")
 
+    @property
+    def _stores_none(self) -> bool:
+        """A default stands in for what was never stored, so None is stored where the default is something else."""
+        declared, absent = self._declared, self._codec.absent
+        if absent is None or absent() is not None:
+            return False
+        return declared.default_factory is not None or (
+            declared.default is not MISSING and declared.default is not None
+        )
+
+    def _clearing_verb(self) -> str:
+        return "clear" if self._stores_none else "remove"
+
     def _numeric_start(self) -> Wire:
         default = self._declared.default
         wire = self._codec.encode(default) if default is not MISSING else None

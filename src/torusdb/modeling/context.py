@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from torusdb.modeling.errors import PlanRefused
+from torusdb.modeling.scalars import in_utc
 
 if TYPE_CHECKING:
     from torusdb.modeling.table import Table
@@ -46,7 +47,7 @@ class Context:
 
     def now_seconds(self) -> int:
         """Since 1970, as the service's TTL counts."""
-        return int(self._now().timestamp())
+        return int(in_utc(self._now()).timestamp())
 
 
 AS_DECLARED: Final = Context()

@@ -155,16 +155,14 @@ class EntityModel(Generic[E]):
         self.defaults = {name: of.default for name, _, of in given if of.default is not MISSING}
         self.factories = {name: of.default_factory for name, _, of in given if of.default_factory is not None}
         self.required = self.parameters - self.defaults.keys() - self.factories.keys()
-        # A default stands in for what was never stored, so None has to be stored where the default is something else.
-        self.stored_as_null = frozenset(
-            name for name in self.parameters - self.required if None in _absent_values(self.codecs[name])
-        ) - {name for name, value in self.defaults.items() if value is None}
+        self.stored_as_null = frozenset(name for name, each, _ in given if each._stores_none)
         self._writers = [(name, each._stored, each._codec.encode) for name, each in self.attributes.items()]
         self._readers = [(name, each._stored, each._codec.decode, self._absent(name)) for name, each, _ in given]
         self._type = {"S": self.type_name}
         self._keys = list(self.keys.values())
 
     def _absent(self, name: str) -> Callable[[], Any] | None:
+        """Makes what is read where nothing is stored; None if something must be."""
         codec = self.codecs[name]
         if codec.absent is not None and name not in self.stored_as_null:
             return codec.absent
@@ -172,6 +170,13 @@ class EntityModel(Generic[E]):
             default = self.defaults[name]
             return lambda: default
         return self.factories.get(name)
+
+    def removed_value(self, name: str) -> Any:
+        """What is read once the attribute is removed; MISSING where each time it is another."""
+        absent = self._absent(name)
+        if absent is None or absent is self.factories.get(name):
+            return MISSING
+        return absent()
 
     def values(self, entity: E) -> dict[str, Any]:
         """All attributes, computed ones included."""
@@ -258,10 +263,6 @@ class EntityModel(Generic[E]):
 
     def is_own(self, item: Item) -> bool:
         return item.get(self.table.type_attribute) == self._type
-
-
-def _absent_values(codec: Any) -> list[Any]:
-    return [codec.absent()] if codec.absent is not None else []
 
 
 def _only_one(owner: str, role: str, attributes: Mapping[str, Attribute[Any]]) -> Attribute[Any] | None:

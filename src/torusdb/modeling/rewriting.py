@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from torusdb.modeling.attributes import Attribute
+from torusdb.modeling.attributes import MISSING, Attribute
 from torusdb.modeling.errors import InvalidValue, PlanRefused
 from torusdb.modeling.expressions import Comparison, Condition, Existence, Operand
 from torusdb.modeling.scalars import Wire
@@ -88,7 +88,7 @@ class _Rewriting:
     def _compute(self, name: str, attribute: Attribute[Any]) -> None:
         known = {need: self._value(need, repr(attribute)) for need in attribute._declared.needs}
         self.computed[name] = computed_value(attribute, known)
-        self.assignments.append((attribute._stored, computed_wire(attribute, self.computed[name])))
+        self.assignments.append((attribute._stored, stored_wire(attribute, self.computed[name])))
 
     def _rewrite(self, key: BoundKey[Any], touched: Iterable[str]) -> None:
         """All of the key where it may become absent or come to be, else the attributes that are made of what
@@ -116,7 +116,7 @@ class _Rewriting:
     def _value(self, field: str, wanted_by: str) -> Any:
         """The attribute's value after the update."""
         if field in self.changes:
-            return self._changed(self.changes[field], wanted_by)
+            return changed_value(self.model, field, self.changes[field], wanted_by)
         if field in self.computed:
             return self.computed[field]
         if field in self.ref.values:
@@ -135,13 +135,18 @@ class _Rewriting:
             self.relied_on[field] = Existence(attribute, False) if value is None else Comparison(attribute, "=", value)
         return value
 
-    def _changed(self, action: Action, wanted_by: str) -> Any:
-        if len(action.place._path) == 1:
-            if action.verb == "remove":
-                return None
-            if action.verb == "set" and not isinstance(action.value, Operand):
-                return action.value
+
+def changed_value(model: EntityModel[Any], field: str, action: Action, wanted_by: str) -> Any:
+    """What an attribute is after an action, for a key or a computed attribute that is made of it."""
+    value: Any = MISSING
+    if len(action.place._path) == 1:
+        if action.verb == "remove":
+            value = model.removed_value(field)
+        elif action.verb in {"set", "clear"} and not isinstance(action.value, Operand):
+            value = action.value
+    if value is MISSING:
         raise PlanRefused(f"{action!r} changes {wanted_by}, which needs to know what becomes of it: use .set(value)")
+    return value
 
 
 def computed_value(attribute: Attribute[Any], known: Mapping[str, Any]) -> Any:
@@ -151,7 +156,7 @@ def computed_value(attribute: Attribute[Any], known: Mapping[str, Any]) -> Any:
     return compute(_Values(known, repr(attribute)))
 
 
-def computed_wire(attribute: Attribute[Any], value: Any) -> Wire | None:
+def stored_wire(attribute: Attribute[Any], value: Any) -> Wire | None:
     try:
         return attribute._codec.encode(value)
     except InvalidValue as error:

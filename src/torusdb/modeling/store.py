@@ -81,6 +81,9 @@ class _Store:
 
     def explain(self, plan: Get[Any] | BatchGet[Any] | Read[Any] | Count[Any] | Write[Any]) -> Explanation:
         """What a plan does when this store runs it."""
+        table = plan.ref.model.table if isinstance(plan, Write) else plan.table
+        if table is not None:
+            self._context.table_name(table)  # refuses those of others
         return plan.explain()._replace(table=self.table_name)
 
     def _with(self, others: Iterable[_Store]) -> Context:

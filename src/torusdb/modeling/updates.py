@@ -42,10 +42,12 @@ class Place(Operand[T]):
         return Place((*self._path, step), inner, f"{self._label}[{step!r}]")
 
     def set(self, value: T | Operand[T]) -> Action:
-        """To the value, or to that of another attribute; None removes it."""
-        return Action(self, "set", value) if value is not None else Action(self, "remove", None)
+        """To the value, or to that of another attribute. None removes it, unless its default is something else; then
+        None is stored."""
+        return Action(self, "set" if value is not None else self._clearing_verb(), value)
 
     def remove(self) -> Action:
+        """What is read then is the default."""
         return Action(self, "remove", None)
 
     def set_if_missing(self, value: T) -> Action:
@@ -80,6 +82,10 @@ class Place(Operand[T]):
     def delete_from(self: Place[Any], values: Set[Any]) -> Action:
         """Takes elements out of a set; those that are not in it don't matter."""
         return Action(self, "delete_from", values)
+
+    def _clearing_verb(self) -> str:
+        """What makes it None."""
+        return "remove"
 
     def _numeric_start(self) -> Wire:
         """What is added to where nothing is stored."""
@@ -132,6 +138,10 @@ def _remove(action: Action, placeholders: Placeholders) -> tuple[str, str]:
     return "REMOVE", placeholders.path(action.place._path)
 
 
+def _clear(action: Action, placeholders: Placeholders) -> tuple[str, str]:
+    return "SET", f"{placeholders.path(action.place._path)} = {placeholders.value({'NULL': True})}"
+
+
 def _set_if_missing(action: Action, placeholders: Placeholders) -> tuple[str, str]:
     path = placeholders.path(action.place._path)
     return "SET", f"{path} = if_not_exists({path}, {action.place._other_text(placeholders, action.value)})"
@@ -175,6 +185,7 @@ def _change_set(action: Action, placeholders: Placeholders) -> tuple[str, str]:
 _CLAUSES: Final[dict[str, Callable[[Action, Placeholders], tuple[str, str]]]] = {
     "set": _set,
     "remove": _remove,
+    "clear": _clear,
     "set_if_missing": _set_if_missing,
     "add": _add,
     "append": _extend,

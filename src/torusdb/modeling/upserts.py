@@ -17,7 +17,7 @@ from torusdb.modeling.context import Context
 from torusdb.modeling.errors import PlanRefused
 from torusdb.modeling.expressions import Condition, Operand, Placeholders
 from torusdb.modeling.plans import Ref, Update
-from torusdb.modeling.rewriting import Assignments, changes_of, computed_value, computed_wire
+from torusdb.modeling.rewriting import Assignments, changed_value, changes_of, computed_value, stored_wire
 from torusdb.modeling.scalars import Wire
 from torusdb.modeling.updates import Action, update_text
 
@@ -85,17 +85,14 @@ class _Filling:
         if name in self.ref.values:
             self.sources[name] = _Source(self.ref.values[name], known=False, fresh=False)
             if attribute._stored not in self.ref.key:
-                self.assignments.append((attribute._stored, attribute._codec.encode(self.ref.values[name])))
+                self.assignments.append((attribute._stored, stored_wire(attribute, self.ref.values[name])))
             return
         action = self.changes.get(name)
         if action is None:
             self._default(name, attribute)
-        elif action.verb in {"set", "set_if_missing"}:
-            fresh = action.verb == "set_if_missing"
-            self.sources[name] = _Source(action.value, known=not fresh, fresh=fresh)
-        elif action.verb == "remove":
-            self.sources[name] = _Source(None, known=True, fresh=False)
-        # Any other makes of what is stored something that is not known here.
+        elif action.verb == "set_if_missing":
+            self.sources[name] = _Source(action.value, known=False, fresh=True)
+        # What any other makes of it is asked where it is needed.
 
     def _default(self, name: str, attribute: Attribute[Any]) -> None:
         if name not in self.model.required:
@@ -108,7 +105,7 @@ class _Filling:
                 "set it, or set_if_missing"
             )
         self.sources[name] = _Source(value, known=False, fresh=True)
-        wire = attribute._codec.encode(value)
+        wire = stored_wire(attribute, value)
         if wire is not None:
             self.defaults.append((attribute._stored, wire))
 
@@ -117,7 +114,7 @@ class _Filling:
         known, fresh = self._origin(needs, repr(attribute))
         value = computed_value(attribute, {need: self.sources[need].value for need in needs})
         self.sources[name] = _Source(value, known, fresh)
-        self._write(attribute._stored, computed_wire(attribute, value), fresh)
+        self._write(attribute._stored, stored_wire(attribute, value), fresh)
 
     def _write_key(self, key: BoundKey[Any]) -> None:
         """Attribute by attribute; but if it may be absent, then as a whole, since it is there as a whole or not."""
@@ -142,9 +139,8 @@ class _Filling:
         names = list(fields)
         for field in names:
             if field not in self.sources:
-                raise PlanRefused(
-                    f"{self.changes[field]!r} changes {label}, which needs to know what becomes of it: use .set(value)"
-                )
+                value = changed_value(self.model, field, self.changes[field], label)
+                self.sources[field] = _Source(value, known=True, fresh=False)
         known = any(self.sources[field].known for field in names)
         fresh = any(self.sources[field].fresh for field in names)
         if known and fresh:
