@@ -35,7 +35,10 @@ class Upsert(Update[E]):
     `Upsert(Ref(Counter, page="/"), Counter.visits.add(1))`.
 
     All that an entity needs and has no default for must be set by an action, with `set` or with `set_if_missing`. With
-    `when`, the condition is held against nothing where there is no item. A version counts on, and begins with 1."""
+    `when`, the condition is held against nothing where there is no item. A version counts on, and begins with 1.
+
+    An item that is there is taken to have the keys that its attributes say. One from before an index was declared does
+    not: put it once."""
 
     def __init__(self, target: Ref[E], *actions: Action, when: Condition | None = None) -> None:
         self.ref = target
