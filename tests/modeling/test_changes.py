@@ -30,6 +30,7 @@ from torusdb.modeling import (
     attr,
     binary_key,
     changes,
+    number_key,
 )
 from torusdb.modeling.table import StreamView
 from torusdb.streams import Consumer
@@ -220,6 +221,24 @@ def test_keys_with_shards_are_read_back() -> None:
     (found,) = by_keys(calculated, ref_of_hit.key)
     assert (found, found.values) == (ref_of_hit, {"number": 3})
     assert len({found, ref_of_hit}) == 1
+
+
+def test_a_key_is_the_same_however_it_is_written(store: Store) -> None:
+    """In whatever order its attributes come, and however its numbers are written."""
+    ref = Ref(Order, customer="1", number=7)
+    (found,) = by_keys(shop, dict(reversed(ref.key.items())))
+    assert (found, hash(found)) == (ref, hash(ref))
+    store.put(order(7))
+    assert store.get_many([found]) == [order(7)]
+
+    measured = Table("measured", partition_key=number_key("pk"))
+
+    class Reading(Entity, table=measured):
+        key = Key("{value}")
+        value: Attr[Decimal]
+
+    one, same, other = (Ref(Reading, value=Decimal(text)) for text in ("1.50", "1.5", "1.6"))
+    assert (one == same, hash(one) == hash(same), one == other) == (True, True, False)
 
 
 def test_a_key_that_could_be_anothers_is_its_writers() -> None:

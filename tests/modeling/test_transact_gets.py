@@ -165,6 +165,10 @@ def test_writes_can_give_what_was_there(store: Store, client: Recorder) -> None:
     assert {request["ReturnValues"] for _, request in client.requests} == {"ALL_OLD"}
     with pytest.raises(ConditionFailed):
         store.run(ReturningOld(Put(ann, when=Customer.orders == 7)))
+    with pytest.raises(ConditionFailed, match="there is one already"):
+        store.run(ReturningOld(Put(ann, new=True)))
+    client.put_item(TableName="shop", Item={**ANN.key, "id": {"S": "1"}})
+    assert store.run(ReturningOld(Delete(ANN))) == Customer(id="1"), "of before its entity was named"
     assert ReturningOld(Put(ann)).explain() == Put(ann).explain()
 
 

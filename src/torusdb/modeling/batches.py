@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from torusdb.modeling.context import Context
 from torusdb.modeling.errors import BatchIncomplete, PlanRefused
 from torusdb.modeling.expiry import is_hidden
-from torusdb.modeling.plans import BatchGet, Delete, Put
-from torusdb.modeling.scalars import Item
+from torusdb.modeling.plans import BatchGet, Delete, Put, identity_of
 from torusdb.modeling.steps import Pause, Request, Work
 
 if TYPE_CHECKING:
@@ -31,14 +29,14 @@ BatchWrite = Put[Any] | Delete[Any]
 
 
 def batch_get_work(batch: BatchGet[E], context: Context) -> Work[list[E | None]]:
-    by_key = {_identity(ref.key): ref for ref in batch.refs}
+    by_key = {identity_of(ref.key): ref for ref in batch.refs}
     found: dict[tuple[Any, ...], Any] = {}
     for chunk in _chunks(list(by_key), BATCH_GET_KEYS_MAX):
         wanted: dict[str, Any] = {"Keys": [by_key[identity].key for identity in chunk]}
         if batch.is_consistent:
             wanted["ConsistentRead"] = True
         yield from _get_chunk(batch, context, wanted, found)
-    return [found.get(_identity(ref.key)) for ref in batch.refs]
+    return [found.get(identity_of(ref.key)) for ref in batch.refs]
 
 
 def _get_chunk(
@@ -51,8 +49,8 @@ def _get_chunk(
     left: dict[str, Any] = {name: wanted}
     while left:
         if attempts == FRUITLESS_ATTEMPTS_MAX:
-            keys = [_identity(key) for key in left[name]["Keys"]]
-            refs = [ref for ref in batch.refs if _identity(ref.key) in keys]
+            keys = [identity_of(key) for key in left[name]["Keys"]]
+            refs = [ref for ref in batch.refs if identity_of(ref.key) in keys]
             raise BatchIncomplete(f"{len(refs)} of {len(batch.refs)} were not read, in {attempts} attempts", refs)
         if attempts:
             yield _pause(attempts)
@@ -61,7 +59,7 @@ def _get_chunk(
         for item in items:
             model = models.get(item.get(batch.table.type_attribute, {}).get("S"))
             if model is not None and not is_hidden(model, item, context):
-                found[_identity({each: item[each] for each in key_names})] = model.decode(item)
+                found[identity_of({each: item[each] for each in key_names})] = model.decode(item)
         left = response.get("UnprocessedKeys") or {}
         attempts = 1 if items else attempts + 1
 
@@ -71,7 +69,7 @@ def batch_write_work(writes: Iterable[BatchWrite], context: Context) -> Work[Non
     by_key = {}
     for write in writes:
         _check(write)
-        by_key[context.table_name(write.ref.model.table), _identity(write.ref.key)] = write
+        by_key[context.table_name(write.ref.model.table), identity_of(write.ref.key)] = write
     for chunk in _chunks(list(by_key), BATCH_WRITE_ITEMS_MAX):
         yield from _write_chunk({identity: by_key[identity] for identity in chunk})
 
@@ -119,12 +117,7 @@ def _identities(
         for member in members:
             (content,) = member.values()
             item = content.get("Item") or content["Key"]
-            yield table, _identity({name: item[name] for name in key_names[table]})
-
-
-def _identity(key: Item) -> tuple[Any, ...]:
-    """The key as something that can be in a dict; numbers by their value, since the service writes them its own way."""
-    return tuple(Decimal(wire["N"]) if "N" in wire else next(iter(wire.values())) for wire in key.values())
+            yield table, identity_of({name: item[name] for name in key_names[table]})
 
 
 def _chunks(everything: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from torusdb.modeling.context import AS_DECLARED, Context
@@ -63,17 +64,23 @@ class Ref(Generic[E]):
         """Of a key as it is stored. `values`: what it says of the attributes that it was made of; of the attribute that
         a key is sharded by, it may say nothing."""
         ref = object.__new__(cls)
-        ref.model, ref.values, ref.key = model, values, key
+        ref.model, ref.values = model, values
+        ref.key = {name: key[name] for name in model.table.key_names()}
         return ref
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ref) and self.model is other.model and self.key == other.key
+        return isinstance(other, Ref) and self.model is other.model and identity_of(self.key) == identity_of(other.key)
 
     def __hash__(self) -> int:
-        return hash((self.model.type_name, *(next(iter(wire.values())) for wire in self.key.values())))
+        return hash((self.model.type_name, identity_of(self.key)))
 
     def __repr__(self) -> str:
         return f"Ref({self.model.name}, {', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
+
+
+def identity_of(key: Item) -> tuple[Any, ...]:
+    """The key as something that can be in a dict; numbers by their value, since the service writes them its own way."""
+    return tuple(Decimal(wire["N"]) if "N" in wire else next(iter(wire.values())) for wire in key.values())
 
 
 def ref_of(target: E | Ref[E]) -> Ref[E]:
@@ -321,8 +328,6 @@ class ReturningOld(Generic[E]):
 
     def __init__(self, write: Put[E] | Update[E] | Delete[E]) -> None:
         self.write = write
-        self.operation = write.operation
-        self.ref = write.ref
 
     def requests(self, context: Context = AS_DECLARED) -> list[Request]:
         (request,) = self.write.requests(context)
@@ -331,9 +336,6 @@ class ReturningOld(Generic[E]):
 
     def explain(self) -> Explanation:
         return self.write.explain()
-
-    def done(self) -> None:
-        self.write.done()
 
 
 def _explained(operation: str, ref: Ref[Any], reads: str) -> Explanation:

@@ -9,7 +9,7 @@ from torusdb.modeling.errors import ConditionFailed
 from torusdb.modeling.expiry import is_hidden
 from torusdb.modeling.plans import Delete, Get, Put, ReturningOld, Update, Write
 from torusdb.modeling.scalars import Item
-from torusdb.modeling.steps import Work, error_code
+from torusdb.modeling.steps import Request, Work, error_code
 
 if TYPE_CHECKING:
     from torusdb.modeling.entity import Entity
@@ -27,27 +27,27 @@ def get_work(get: Get[E], context: Context) -> Work[E | None]:
 
 
 def put_work(put: Put[E], context: Context) -> Work[None]:
-    yield from _write(put, context)
+    yield from _write(put, put.requests(context))
 
 
 def delete_work(delete: Delete[E], context: Context) -> Work[None]:
-    yield from _write(delete, context)
+    yield from _write(delete, delete.requests(context))
 
 
 def update_work(update: Update[E], context: Context) -> Work[E]:
     """Gives the entity as it is then."""
-    response = yield from _write(update, context)
+    response = yield from _write(update, update.requests(context))
     return update.ref.model.decode(response["Attributes"])
 
 
 def returning_old_work(plan: ReturningOld[E], context: Context) -> Work[E | None]:
-    response = yield from _write(plan, context)
-    old: E | None = stored_entity(plan.ref.model, response.get("Attributes"))
-    return old
+    response = yield from _write(plan.write, plan.requests(context))
+    item = response.get("Attributes")
+    return plan.write.ref.model.decode(item) if item else None
 
 
-def _write(write: Write[Any] | ReturningOld[Any], context: Context) -> Work[dict[str, Any]]:
-    (request,) = write.requests(context)
+def _write(write: Write[Any], requests: list[Request]) -> Work[dict[str, Any]]:
+    (request,) = requests
     try:
         response: dict[str, Any] = yield request
     except Exception as error:
@@ -59,7 +59,7 @@ def _write(write: Write[Any] | ReturningOld[Any], context: Context) -> Work[dict
     return response
 
 
-def _condition_failed(write: Write[Any] | ReturningOld[Any], item: Item | None) -> ConditionFailed:
+def _condition_failed(write: Write[Any], item: Item | None) -> ConditionFailed:
     found = "there is none" if item is None else "it is not as the condition wants it"
     if item is not None and isinstance(write, Put) and write.new:
         found = "there is one already"
