@@ -223,6 +223,26 @@ def test_keys_with_shards_are_read_back() -> None:
     assert len({found, ref_of_hit}) == 1
 
 
+def test_a_key_that_no_field_can_have_is_of_another() -> None:
+    table = Table("numbers", partition_key="pk", sort_key=number_key("sk"))
+
+    class Whole(Entity, table=table):
+        key = Key("WHOLE#{name}", "{number}")
+        name: Attr[str]
+        number: Attr[int]
+
+    class Part(Entity, table=table):
+        key = Key("PART#{name}", "{number}")
+        name: Attr[str]
+        number: Attr[Decimal]
+
+    ref = Ref(Part, name="1", number=Decimal("1.5"))
+    assert by_keys(table, ref.key) == [ref]
+    for strange in ({"pk": {"S": "WHOLE#1"}, "sk": {"N": "1.5"}}, {"id": {"S": "WHOLE#1"}}, {"pk": {"N": "1"}}):
+        with pytest.raises(UnknownEntity):
+            by_keys(table, strange)
+
+
 def test_a_key_is_the_same_however_it_is_written(store: Store) -> None:
     """In whatever order its attributes come, and however its numbers are written."""
     ref = Ref(Order, customer="1", number=7)

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 from zlib import crc32
 
-from torusdb.modeling.errors import ModelError
+from torusdb.modeling.errors import InvalidValue, ModelError
 from torusdb.modeling.formats import DIGITS
 from torusdb.modeling.scalars import Item, Wire
 from torusdb.modeling.shards import SHARDS_MAX, RandomShard
@@ -177,13 +177,16 @@ class BoundKey(Generic[E]):
         """The fields of key attributes that this key wrote, None if it cannot have. (The value that a shard was
         calculated from is not among them.)"""
         found: dict[str, Any] = {}
-        for part in self.parts:
-            values = self.part_values(part, key)
-            if values is None or any(found.setdefault(field, value) != value for field, value in values.items()):
-                return None
-        if self.shard_by is None or self.shard_by in found:
-            return found if self.wires(found) == key else None
-        return found
+        try:
+            for part in self.parts:
+                known = part.template.kind in key.get(part.attribute.name, {})
+                values = self.part_values(part, key) if known else None
+                if values is None or any(found.setdefault(field, value) != value for field, value in values.items()):
+                    return None
+            is_whole = self.shard_by is None or self.shard_by in found
+            return found if not is_whole or self.wires(found) == key else None
+        except InvalidValue:  # it is not as a value of the field would have been written
+            return None
 
     def shard_of(self, value: Any) -> int:
         """The same for equal values, in any process: a CRC of what is stored; or the value itself, if it was drawn."""
