@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from torusdb.errors import ResourceNotFoundException
 
 _BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
-WAIT_SECONDS: Final = 0.02
-WAIT_SECONDS_MAX: Final = 500
-"""As long as boto3 waits for a table."""
+DEFAULT_CONFIG: Final[Mapping[str, float]] = {"Delay": 0.02, "MaxAttempts": 25_000}
+"""Together as long as boto3 waits for a table: 500 s. Here it is there at once, but for --table-delay."""
 
 
 class Backend(Protocol):
@@ -64,12 +63,14 @@ class Waiter:
         self._database = database
         self._exists = exists
 
-    def wait(self, *, TableName: str) -> None:  # noqa: N803 - as boto3 has it
-        deadline = time.monotonic() + WAIT_SECONDS_MAX
-        while not self._is_so(TableName):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"The table {TableName} is not as it was waited for after {WAIT_SECONDS_MAX} s")
-            time.sleep(WAIT_SECONDS)
+    def wait(self, *, TableName: str, WaiterConfig: Mapping[str, float] = DEFAULT_CONFIG) -> None:  # noqa: N803
+        """The names are boto3's, and so is the meaning of "MaxAttempts", each a "Delay" in seconds behind the last."""
+        config = {**DEFAULT_CONFIG, **WaiterConfig}
+        for _ in range(int(config["MaxAttempts"])):
+            if self._is_so(TableName):
+                return
+            time.sleep(config["Delay"])
+        raise TimeoutError(f"The table {TableName} is not as it was waited for, in {config['MaxAttempts']} attempts")
 
     def _is_so(self, table_name: str) -> bool:
         try:
