@@ -19,7 +19,8 @@ TRANSACTION_FACTOR: Final = 2
 PARTITION_READ_UNITS_MAX: Final = 3000
 PARTITION_WRITE_UNITS_MAX: Final = 1000
 """A second, of one partition, and so of one partition key."""
-GIGABYTE: Final = 1024**3
+GIGABYTE: Final = 10**9
+"""As storage is billed."""
 PARTITION_BYTES_MAX: Final = 10 * GIGABYTE
 COLLECTION_BYTES_MAX: Final = 10 * GIGABYTE
 """Of the items of one partition key with their entries of local indexes, on a table that has such."""

@@ -130,14 +130,22 @@ Expectation: TypeAlias = Volume | Rate | Accepted
 
 class Workload:
     """`volumes`: by entity; `rates`: by pattern; `accepted`: what the lints are to be silent about. `average_load`: the
-    use of a month on average, as a part of that at the busiest time; None if it isn't said."""
+    use of a month on average, as a part of that at the busiest time. `stream_reads_per_second`: how often consumers ask
+    shards of streams for records (GetRecords; those of Lambda functions are free). None where it isn't said."""
 
-    def __init__(self, *expectations: Expectation, average_load: float | None = None) -> None:
+    def __init__(
+        self,
+        *expectations: Expectation,
+        average_load: float | None = None,
+        stream_reads_per_second: float | None = None,
+    ) -> None:
         _part("The workload", "average_load", average_load)
+        _not_negative("The workload", "stream_reads_per_second", stream_reads_per_second)
         self.volumes: dict[type[Entity], Volume] = {}
         self.rates: dict[Pattern[..., Any], Rate] = {}
         self.accepted: list[Accepted] = []
         self.average_load = average_load
+        self.stream_reads_per_second = stream_reads_per_second
         for each in expectations:
             if isinstance(each, Accepted):
                 self.accepted.append(each)
@@ -161,10 +169,20 @@ class Workload:
 
 def joined(workloads: Sequence[Workload]) -> Workload:
     """All of them as one."""
-    loads = {each.average_load for each in workloads if each.average_load is not None}
-    if len(loads) > 1:
-        raise ModelError(f"The workloads have {len(loads)} different values of average_load: say it in one of them")
-    return Workload(*(each for workload in workloads for each in workload), average_load=next(iter(loads), None))
+    return Workload(
+        *(each for workload in workloads for each in workload),
+        average_load=_one_of("average_load", [each.average_load for each in workloads]),
+        stream_reads_per_second=_one_of(
+            "stream_reads_per_second", [each.stream_reads_per_second for each in workloads]
+        ),
+    )
+
+
+def _one_of(field: str, values: Sequence[float | None]) -> float | None:
+    given = {value for value in values if value is not None}
+    if len(given) > 1:
+        raise ModelError(f"The workloads have {len(given)} different values of {field}: say it in one of them")
+    return next(iter(given), None)
 
 
 def _not_negative(name: str, field: str, value: float | None) -> None:
