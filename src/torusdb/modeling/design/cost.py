@@ -226,7 +226,10 @@ def prices_from(given: object, where: str) -> Prices:
         if not isinstance(each, Mapping) or each.keys() != {field.name for field in fields(ReservedPrices)}:
             names = ", ".join(field.name for field in fields(ReservedPrices))
             raise ModelError(f"The prices {where} have a reserved {each!r}, which needs {names}")
-        lots.append(_changed(US_EAST_1.reserved[0], each, f"{where}, reserved"))
+        lot: ReservedPrices = _changed(US_EAST_1.reserved[0], each, f"{where}, reserved")
+        if lot.years < 1:
+            raise ModelError(f"The prices {where} have a reserved of {lot.years} years, and one is the least")
+        lots.append(lot)
     values = {field.name: getattr(changed, field.name) for field in fields(changed)}
     return Prices(**{**values, "reserved": tuple(lots)})
 

@@ -122,16 +122,15 @@ def _told(plan: Plan, points: Sequence[Point]) -> str:
 
 
 def _cost_panel(plan: Plan, points: Sequence[Point], across: Scale, top: float, bottom: float) -> list[str]:
-    lines = [line for line in _cost_lines(plan, points) if min(line.values) > 0]
+    lines = _cost_lines(plan, points)
     parts = [_text(LEFT, top - 14, f"{plan.prices.currency} a month, in the Standard class", "panel")]
-    if not lines:
+    if min(lines[0].values) <= 0:
         return [*parts, _text(LEFT + 12, (top + bottom) / 2, "no Volume and no Rate says what there is to pay for")]
     upwards = _scale([value for line in lines for value in line.values], bottom, top)
     parts += _grid(across, upwards, _short)
     parts += [_polyline(across, upwards, points, line) for line in lines]
     parts += _end_labels(lines, upwards, across.stop + 10)
-    marked = next(line for line in lines if line.style == "on-demand")
-    return [*parts, *_mark(across, upwards, points, marked, lambda value: f"{_money(value)} expected")]
+    return [*parts, *_mark(across, upwards, points, lines[:2], "{0:,.0f} {1}")]
 
 
 def _cost_lines(plan: Plan, points: Sequence[Point]) -> list[Line]:
@@ -153,7 +152,7 @@ def _partitions_panel(points: Sequence[Point], across: Scale, top: float, bottom
         f'<path class="area" d="{area}"/>',
         f'<path class="line partitions" d="M {steps}"/>',
         *_end_labels([line], upwards, across.stop + 10, lambda value: f"{value:,.0f} partitions"),
-        *_mark(across, upwards, points, line, lambda value: f"{value:,.0f} expected"),
+        *_mark(across, upwards, points, [line], "{0:,.0f}"),
     ]
 
 
@@ -220,14 +219,19 @@ def _end_labels(
     return parts
 
 
-def _mark(
-    across: Scale, upwards: Scale, points: Sequence[Point], line: Line, label: Callable[[float], str]
-) -> Iterable[str]:
-    """A dot where the load is what is expected, with its figure."""
-    value = min(zip(points, line.values, strict=True), key=lambda pair: abs(pair[0].factor - EXPECTED))[1]
-    x, y = across.at(EXPECTED), upwards.at(value)
-    yield f'<circle class="{line.style}-text" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
-    yield _text(x + 10, y + 18, label(value), f"{line.style}-text")
+def _mark(across: Scale, upwards: Scale, points: Sequence[Point], lines: Sequence[Line], label: str) -> Iterable[str]:
+    """Dots where the load is what is expected, and their figures above, where no line is."""
+    expected = min(range(len(points)), key=lambda number: abs(points[number].factor - EXPECTED))
+    x = across.at(EXPECTED)
+    for line in lines:
+        y = upwards.at(line.values[expected])
+        yield f'<circle class="{line.style}-text" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>'
+    figures = "".join(
+        f'<tspan class="{line.style}-text" x="{x + 8:.1f}" dy="{LABEL_HEIGHT}">'
+        f"{escape(label.format(line.values[expected], line.name))}</tspan>"
+        for line in lines
+    )
+    yield f'<text y="{upwards.stop - 2:.1f}">{figures}</text>'
 
 
 def _rule(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
@@ -244,7 +248,8 @@ def _document(height: float, title: str, told: str, parts: Iterable[str]) -> str
     style = "\n".join([*_rules(RULES), "@media (prefers-color-scheme: dark) {", *_rules(RULES_IN_THE_DARK), "}"])
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" '
-        f'height="{height:.0f}" class="{SCOPE}" role="img">\n<title>{escape(title)}</title>\n<desc>{escape(told)}</desc>\n'
+        f'height="{height:.0f}" class="{SCOPE}" role="img">\n'
+        f"<title>{escape(title)}</title>\n<desc>{escape(told)}</desc>\n"
         f"<style>\n{style}\n</style>\n{inside}\n</svg>\n"
     )
 

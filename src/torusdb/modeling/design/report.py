@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import log
+from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
 from torusdb.modeling.design.capacity import Plan, Point, grown
@@ -13,6 +14,7 @@ from torusdb.modeling.design.units import GIGABYTE
 FACTORS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Times the expected load, for growth in the terminal."""
 BAR_WIDTH: Final = 24
+NOTE_WIDTH: Final = 110
 
 
 class Section(NamedTuple):
@@ -175,7 +177,8 @@ def terminal(plan: Plan, points: Sequence[Point] | None = None) -> str:
 def _lines(section: Section) -> Iterator[str]:
     yield section.title
     if section.headers == [""]:
-        yield from (f"  - {row[0]}" for row in section.rows)
+        for row in section.rows:
+            yield from wrap(row[0], NOTE_WIDTH, initial_indent="  - ", subsequent_indent="    ")
         return
     widths = [max(map(len, column)) for column in zip(section.headers, *section.rows, strict=True)]
     rule = "  ".join("─" * width for width in widths)
@@ -187,7 +190,8 @@ def _lines(section: Section) -> Iterator[str]:
         yield ("  " + "  ".join(cells)).rstrip()
         if number == 0:
             yield "  " + rule
-    yield from (f"  {note}" for note in section.notes)
+    for note in section.notes:
+        yield from wrap(note, NOTE_WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def markdown(plan: Plan, points: Sequence[Point] | None = None) -> str:

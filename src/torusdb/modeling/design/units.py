@@ -12,7 +12,7 @@ from typing import Final
 READ_UNIT_BYTES: Final = 4096
 WRITE_UNIT_BYTES: Final = 1024
 PAGE_BYTES_MAX: Final = 1024 * 1024
-"""Of what a Query or a Scan reads for one answer; each answer is rounded up by itself."""
+"""Of what a Query or a Scan reads for one answer, which ends with the item that takes it there; each is rounded up."""
 TRANSACTION_FACTOR: Final = 2
 """On the table's part; entries of indexes cost as ever."""
 
@@ -38,7 +38,7 @@ def item_read_units(item_bytes: float, *, consistent: bool) -> float:
 
 def range_read_units(items: float, item_bytes: float, *, consistent: bool, page_items: int | None = None) -> float:
     """Of a Query or a Scan that reads so many items of one size: their sum is rounded up, page by page."""
-    largest = max(1, int(PAGE_BYTES_MAX // max(1.0, item_bytes)))
+    largest = ceil(PAGE_BYTES_MAX / max(1.0, item_bytes))
     on_page = min(largest, page_items or largest)
     pages, rest = divmod(items, on_page)
     units = pages * ceil(on_page * item_bytes / READ_UNIT_BYTES) + ceil(rest * item_bytes / READ_UNIT_BYTES)
