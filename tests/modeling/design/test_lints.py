@@ -530,7 +530,7 @@ def test_hot_keys() -> None:
 
     finding = one("hot-keys", shop.table, workload=writing(5000))
     assert (finding.severity, finding.subject) == ("error", "Order.by_status")
-    assert "2,500 write units a second" in finding.message
+    assert "read and 2,500 write units a second" in finding.message
     assert "an index that throttles holds up the table's writes" in finding.message
     assert "spread it with shards=3" in finding.message
     assert one("hot-keys", shop.table, workload=writing(1200)).severity == "warning"

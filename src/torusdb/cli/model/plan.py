@@ -25,13 +25,13 @@ What is expected stands beside the model:
   )
 What is not given is named, and is in no sum.
 
-The file of prices is JSON; what it leaves out is as in us-east-1:
-  {"region": "eu-central-1", "date": "2026-11-01", "currency": "USD",
-   "standard": {"read_requests": 0.1525, "write_requests": 0.7625,          (of a million)
-                "read_unit_hour": 0.00015866, "write_unit_hour": 0.000793, "storage_gb_month": 0.306},
-   "infrequent_access": {...the same members...},
-   "reserved": [],                                                         (none to be had)
-   "stream_read_requests": 0.20, "stream_read_requests_free": 2500000}
+The file of prices is JSON; what it leaves out is as in us-east-1. Requests are by the million, units by the hour:
+  {"region": "example-1", "date": "2026-11-01", "currency": "EUR",
+   "standard": {"read_requests": 0.15, "write_requests": 0.75,
+                "read_unit_hour": 0.00015, "write_unit_hour": 0.00075, "storage_gb_month": 0.30},
+   "infrequent_access": {"storage_gb_month": 0.12},
+   "reserved": [{"years": 1, "read_upfront": 35, "read_hour": 0.003, "write_upfront": 170, "write_hour": 0.015}],
+   "stream_read_requests": 0.25, "stream_read_requests_free": 2500000}
 """
 
 

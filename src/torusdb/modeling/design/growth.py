@@ -152,7 +152,7 @@ def _partitions_panel(points: Sequence[Point], across: Scale, top: float, bottom
         f'<path class="area" d="{area}"/>',
         f'<path class="line partitions" d="M {steps}"/>',
         *_end_labels([line], upwards, across.stop + 10, lambda value: f"{value:,.0f} partitions"),
-        *_mark(across, upwards, points, [line], "{0:,.0f}"),
+        *_mark(across, upwards, points, [line], "{0:,.0f} partitions"),
     ]
 
 

@@ -53,13 +53,15 @@ class EntityLoad(NamedTuple):
 
 
 class Heat(NamedTuple):
-    """What the hottest partition key of a kind gets in a second. `key`: one of the keys that are of this kind;
-    `shards`: into how many it would have to be spread, None if no number is enough."""
+    """What the hottest partition key of a kind gets in a second. `key`: one of the keys that are of this kind; `even`:
+    that is for want of a better figure the even part, and the hottest one gets this at least; `shards`: into how many
+    it would have to be spread, None if no number is enough."""
 
     key: BoundKey[Any]
     read_units: float
     write_units: float
     sources: list[str]
+    even: bool
     shards: int | None
 
     @property
@@ -168,12 +170,22 @@ def kind_of(key: BoundKey[Any]) -> tuple[Any, ...]:
     return (key.model.table.name, own_index(key), texts, key.shards)
 
 
+class HotWrite(NamedTuple):
+    """The write units that one partition key gets, and from what."""
+
+    units: float
+    even: bool
+    source: str
+
+
 class HotRead(NamedTuple):
-    """A pattern, and the part of its uses that goes to one partition key. `knows_shard`: each use reads one shard."""
+    """A pattern, and the part of its uses that goes to one partition key. `even`: it is not given; `knows_shard`: each
+    use reads one shard."""
 
     access: Access
     rate: Rate
     part: float
+    even: bool
     knows_shard: bool
 
     def units(self, facts: Facts, shards: int) -> float:
@@ -187,7 +199,7 @@ def heats(facts: Facts) -> list[Heat]:
     """By kind of partition key. Only what is known: where neither the hottest part is given nor the partition keys can
     be counted, a load may fall on any number of them."""
     reads: dict[tuple[Any, ...], list[HotRead]] = {}
-    writes: dict[tuple[Any, ...], list[tuple[float, str]]] = {}
+    writes: dict[tuple[Any, ...], list[HotWrite]] = {}
     keys: dict[tuple[Any, ...], BoundKey[Any]] = {}
     for access in facts.accesses.values():
         hot = _hot_read(facts, access)
@@ -196,9 +208,9 @@ def heats(facts: Facts) -> list[Heat]:
             keys.setdefault(kind_of(key), key)
             reads.setdefault(kind_of(key), []).append(hot)
     for model in facts.models:
-        for key, units in _hot_writes(facts, model):
+        for key, hot_write in _hot_writes(facts, model):
             keys.setdefault(kind_of(key), key)
-            writes.setdefault(kind_of(key), []).append((units, f"writes of {model.name}"))
+            writes.setdefault(kind_of(key), []).append(hot_write)
     return [_heat(facts, key, reads.get(kind, []), writes.get(kind, [])) for kind, key in keys.items()]
 
 
@@ -207,31 +219,45 @@ def _hot_read(facts: Facts, access: Access) -> HotRead | None:
     if load.rate is None or load.units_each is None or not access.keys:
         return None
     key = access.keys[0]
-    possible = possible_partitions(key)
-    part = load.rate.hottest_reads or (1 / possible if possible else None)
+    part, even = _part(load.rate.hottest_reads, key)
     if part is None:
         return None
-    return HotRead(access, load.rate, part, knows_shard=access.lanes == 1 and key.shards > 1)
+    return HotRead(access, load.rate, part, even, knows_shard=access.lanes == 1 and key.shards > 1)
 
 
-def _hot_writes(facts: Facts, model: EntityModel[Any]) -> Iterator[tuple[BoundKey[Any], float]]:
+def _part(given: float | None, key: BoundKey[Any]) -> tuple[float | None, bool]:
+    """The part that goes to one partition key, and whether that is an even part for want of a given one. None if there
+    may be any number of keys."""
+    possible = possible_partitions(key)
+    if given is not None or possible is None:
+        return given, False
+    return 1 / possible, possible > 1
+
+
+def _hot_writes(facts: Facts, model: EntityModel[Any]) -> Iterator[tuple[BoundKey[Any], HotWrite]]:
     load = entity_load(facts, model)
     if load.volume is None:
         return
     for key, units in load.units_each.items():
-        possible = possible_partitions(key)
         named = model.primary if own_index(key) is None else key
-        part = load.volume.hottest.get(named) or (1 / possible if possible else None)
+        part, even = _part(load.volume.hottest.get(named), key)
         if part is not None:
-            yield key, units * load.volume.writes_per_second * part
+            hottest = units * load.volume.writes_per_second * part
+            yield key, HotWrite(hottest, even, f"writes of {model.name}")
 
 
-def _heat(facts: Facts, key: BoundKey[Any], reads: list[HotRead], writes: list[tuple[float, str]]) -> Heat:
-    written = sum(units for units, _ in writes)
+def _heat(facts: Facts, key: BoundKey[Any], reads: list[HotRead], writes: list[HotWrite]) -> Heat:
+    written = sum(each.units for each in writes)
 
     def load(shards: int) -> float:
         return load_of_partition(sum(each.units(facts, shards) for each in reads), written / shards)
 
     enough = next((shards for shards in range(1, SHARDS_MAX + 1) if load(shards) <= ROOM), None)
-    sources = [each.access.pattern.name for each in reads] + [source for _, source in writes]
-    return Heat(key, sum(each.units(facts, key.shards) for each in reads), written / key.shards, sources, enough)
+    return Heat(
+        key=key,
+        read_units=sum(each.units(facts, key.shards) for each in reads),
+        write_units=written / key.shards,
+        sources=list(dict.fromkeys([*(each.access.pattern.name for each in reads), *(each.source for each in writes)])),
+        even=any(each.even for each in [*reads, *writes]),
+        shards=enough,
+    )

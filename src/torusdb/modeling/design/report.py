@@ -50,6 +50,8 @@ def _patterns(plan: Plan) -> Section:
                 "?" if load.units_per_second is None else _figure(load.units_per_second),
             ]
         )
+    if plan.read_units:
+        rows.append(["in all", *[""] * 5, _figure(plan.read_units)])
     headers = ["access pattern", "operation", "from", "uses/s", "items", "RCU each", "RCU"]
     return Section("Reads, at the busiest time", headers, rows, frozenset({3, 4, 5, 6}), [])
 
@@ -72,6 +74,8 @@ def _entities(plan: Plan) -> Section:
                 _figure(load.units_per_second or 0.0),
             ]
         )
+    if plan.write_units:
+        rows.append(["in all", *[""] * 4, _figure(plan.write_units)])
     headers = ["entity", "items", "writes/s", "WCU each", "+ indexes", "WCU"]
     return Section("Writes, at the busiest time", headers, rows, frozenset({1, 2, 3, 4, 5}), [])
 
@@ -106,10 +110,11 @@ def _heats(plan: Plan) -> Section:
             f"{heat.load:.0%}",
             str(heat.key.shards),
             "no number helps" if heat.shards is None else str(heat.shards),
+            "evenly spread" if heat.even else "as given",
         ]
         for heat in plan.heats
     ]
-    headers = ["hottest partition key of", "RCU", "WCU", "of a partition", "shards", "shards needed"]
+    headers = ["hottest partition key of", "RCU", "WCU", "of a partition", "shards", "shards needed", "if used"]
     return Section("Hottest keys, where they are known", headers, rows, frozenset({1, 2, 3, 4, 5}), [])
 
 

@@ -93,7 +93,7 @@ def costly_indexes(facts: Facts) -> Remarks:
         if written > WRITES_BY_READS_MAX * max(read, 0.1):
             yield note(
                 index,
-                f"it takes {written:.3g} write units a second to keep, for {read:.3g} read units; make it sparse (a "
+                f"it takes {written:,.4g} write units a second to keep, for {read:,.4g} read units; make it sparse (a "
                 "key field that is None leaves the entity out), project less, or read in another way",
             )
 
