@@ -473,6 +473,19 @@ def test_what_is_taken_to_be_so_is_told() -> None:
     assert known.assumed == []
 
 
+def test_entries_and_mixtures_that_are_taken_to_be_so_are_told() -> None:
+    def made(**options: Any) -> list[str]:
+        volume = Volume(Order, items=10, item_bytes=600, **options)
+        return planned(volume, Rate(with_orders, per_second=1, hottest_reads=1), average_load=1).assumed
+
+    entry, mixture = made()
+    assert entry.startswith("an entry of Order in by_day has 71 bytes, as a sample made from its types has")
+    told, say = mixture.split(": say ")
+    assert told == "with_orders gives entities in proportion to their volumes"
+    assert say == "Rate(with_orders, items={Customer: …, Order: …})"
+    assert made(sample=Order(customer="1", number=1)) == [mixture]
+
+
 def test_an_entity_of_which_no_sample_can_be_made_needs_its_size() -> None:
     from torusdb.modeling import computed
 

@@ -4,7 +4,7 @@ plan(load_design("shop.py")) is a `Plan`: values, for a program; `report.py` tel
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final, NamedTuple
@@ -178,10 +178,30 @@ def _assumed(facts: Facts, average_load: float | None, patterns: Sequence[Patter
                 f"an item of {model.name} has {size.bytes:,.0f} bytes, as {size.source} has: say Volume({model.name}, "
                 "item_bytes=…) or sample=…"
             )
+    for key in facts.keys:
+        entry, partial = facts.size(key.model, key.index), key.index is not None and key.index.include is not None
+        if partial and facts.volume(key.model) is not None and entry is not None and entry.source == MADE_SAMPLE:
+            yield (
+                f"an entry of {key.model.name} in {key.index_name} has {entry.bytes:,.0f} bytes, as {entry.source} "
+                f"has: say Volume({key.model.name}, sample=…)"
+            )
     for load in patterns:
-        if load.rate is not None and load.access.mixed and load.access.operation == "Query":
-            yield f"the entities among which {load.access.pattern.name} finds its own are not counted"
+        yield from _assumed_of_read(load)
     yield from _unknown_heat(facts, patterns)
+
+
+def _assumed_of_read(load: PatternLoad) -> Iterator[str]:
+    access, rate = load.access, load.rate
+    if rate is None:
+        return
+    if access.mixed and access.operation == "Query":
+        yield f"the entities among which {access.pattern.name} finds its own are not counted"
+    if len(access.models) > 1 and not isinstance(rate.items, Mapping):
+        names = ": …, ".join(model.name for model in access.models)
+        yield (
+            f"{access.pattern.name} gives entities in proportion to their volumes: say "
+            f"Rate({access.pattern.name}, items={{{names}: …}})"
+        )
 
 
 def _unknown_heat(facts: Facts, patterns: Sequence[PatternLoad]) -> Iterator[str]:

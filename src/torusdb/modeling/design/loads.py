@@ -79,11 +79,7 @@ def pattern_load(facts: Facts, access: Access) -> PatternLoad:
     missing = _missing_of_read(facts, access)
     if missing:
         return PatternLoad(access, rate, None, missing)
-    units = access.lanes * lane_units(facts, access, rate, access.lanes, consistent=access.consistent)
-    if rate.in_transactions:
-        strong = access.lanes * lane_units(facts, access, rate, access.lanes, consistent=True)
-        units += rate.in_transactions * (TRANSACTION_FACTOR * strong - units)
-    return PatternLoad(access, rate, units)
+    return PatternLoad(access, rate, access.lanes * lane_units(facts, access, rate, access.lanes))
 
 
 def _missing_of_read(facts: Facts, access: Access) -> str | None:
@@ -95,8 +91,16 @@ def _missing_of_read(facts: Facts, access: Access) -> str | None:
     return None
 
 
-def lane_units(facts: Facts, access: Access, rate: Rate, lanes: int, *, consistent: bool) -> float:
+def lane_units(facts: Facts, access: Access, rate: Rate, lanes: int) -> float:
     """Read units of one of the requests of a pattern, if it makes so many."""
+    units = _lane_units(facts, access, rate, lanes, consistent=access.consistent)
+    if not rate.in_transactions:
+        return units
+    in_transaction = TRANSACTION_FACTOR * _lane_units(facts, access, rate, lanes, consistent=True)
+    return units + rate.in_transactions * (in_transaction - units)
+
+
+def _lane_units(facts: Facts, access: Access, rate: Rate, lanes: int, *, consistent: bool) -> float:
     if access.operation == "Scan":
         return _scan_units(facts, access, consistent=consistent) / lanes
     mean = facts.mean_bytes(access)
@@ -191,7 +195,7 @@ class HotRead(NamedTuple):
     def units(self, facts: Facts, shards: int) -> float:
         """Of one shard, if there are so many."""
         lanes, part = (1, self.part / shards) if self.knows_shard else (shards, self.part)
-        units = lane_units(facts, self.access, self.rate, lanes, consistent=self.access.consistent)
+        units = lane_units(facts, self.access, self.rate, lanes)
         return self.rate.per_second * part * units
 
 
@@ -258,6 +262,6 @@ def _heat(facts: Facts, key: BoundKey[Any], reads: list[HotRead], writes: list[H
         read_units=sum(each.units(facts, key.shards) for each in reads),
         write_units=written / key.shards,
         sources=list(dict.fromkeys([*(each.access.pattern.name for each in reads), *(each.source for each in writes)])),
-        even=any(each.even for each in [*reads, *writes]),
+        even=any(each.even for each in reads) or any(each.even for each in writes),
         shards=enough,
     )

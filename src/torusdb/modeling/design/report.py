@@ -110,11 +110,11 @@ def _heats(plan: Plan) -> Section:
             f"{heat.load:.0%}",
             str(heat.key.shards),
             "no number helps" if heat.shards is None else str(heat.shards),
-            "evenly spread" if heat.even else "as given",
+            "at least" if heat.even else "known",
         ]
         for heat in plan.heats
     ]
-    headers = ["hottest partition key of", "RCU", "WCU", "of a partition", "shards", "shards needed", "if used"]
+    headers = ["hottest partition key of", "RCU", "WCU", "of a partition", "shards", "shards needed", "its part"]
     return Section("Hottest keys, where they are known", headers, rows, frozenset({1, 2, 3, 4, 5}), [])
 
 

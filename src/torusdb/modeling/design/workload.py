@@ -87,8 +87,8 @@ class Volume:
 @dataclass(frozen=True)
 class Rate:
     """Of an access pattern, at the busiest time. `items`: how many one use of it gives on average, or how many of each
-    entity, as in {Customer: 1, Order: 10}; the part `hottest_reads` of the uses goes to one partition key, and the part
-    `in_transactions` is read by transactions."""
+    entity, as in {Customer: 1, Order: 10}; the part `hottest_reads` of the uses goes to one partition key (to all its
+    shards, if it has some), and the part `in_transactions` is read by transactions."""
 
     pattern: Pattern[..., Any]
     _: KW_ONLY

@@ -22,12 +22,13 @@ def hot_keys(facts: Facts) -> Remarks:
 
 
 def _asked(heat: Heat) -> str:
-    return (
-        f"its hottest partition key gets {'at least ' if heat.even else ''}{heat.read_units:,.0f} read and {heat.write_units:,.0f} write units a second "
-        f"({', '.join(heat.sources)}), which is {heat.load:.0%} of what one partition can do "
+    least = "at least " if heat.even else ""
+    told = (
+        f"its hottest partition key gets {least}{heat.read_units:,.0f} read and {heat.write_units:,.0f} write units a "
+        f"second ({', '.join(heat.sources)}), which is {heat.load:.0%} of what one partition can do "
         f"({PARTITION_READ_UNITS_MAX} or {PARTITION_WRITE_UNITS_MAX})"
-        + (", and an index that throttles holds up the table's writes" if own_index(heat.key) else "")
     )
+    return told if own_index(heat.key) is None else f"{told}, and an index that throttles holds up the table's writes"
 
 
 def _remedy(heat: Heat) -> str:
