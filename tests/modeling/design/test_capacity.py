@@ -1,35 +1,34 @@
-"""Capacity units of the plan are those that the database charges; partitions and shards are by the formulas."""
+"""The plan: sizes, partitions, shards, hot keys, and what is not known."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from enum import Enum
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torusdb import Database
+from tests.modeling.design.ordering import (
+    Customer,
+    Order,
+    all_orders,
+    customer,
+    of_status,
+    orders,
+    planned,
+    shop,
+    with_orders,
+)
 from torusdb.model.values import item_size, normalise_item
 from torusdb.modeling import (
     Attr,
-    BatchGet,
-    Count,
     Entity,
     Get,
-    GlobalIndex,
     Key,
-    LocalIndex,
     ModelError,
-    Query,
-    Ref,
-    Scan,
-    Store,
     Table,
-    attr,
-    collection,
     pattern,
 )
 from torusdb.modeling.design import Design, Rate, Volume, Workload, plan
@@ -41,311 +40,7 @@ from torusdb.modeling.design.units import (
     shards_for_reads,
     shards_for_writes,
 )
-from torusdb.operations.capacity import read_units, write_units
-
-
-class Status(Enum):
-    OPEN = "open"
-    SENT = "sent"
-
-
-by_status = GlobalIndex("by_status", partition_key="gsi1pk", sort_key="gsi1sk")
-by_day = GlobalIndex("by_day", partition_key="gsi2pk", sort_key="gsi2sk", include=["number"])
-by_size = LocalIndex("by_size", sort_key="lsi1sk")
-shop = Table("shop", partition_key="pk", sort_key="sk", indexes=[by_status, by_day, by_size])
-
-
-class Customer(Entity, table=shop):
-    key = Key("CUSTOMER#{id}", "A")
-    id: Attr[str]
-    text: Attr[str] = attr(default="")
-
-
-class Order(Entity, table=shop):
-    key = Key("CUSTOMER#{customer}", "ORDER#{number:08}")
-    by_status = Key("ORDERS#{status}", "{number:08}", index=by_status, shards=4, shard_by="number")
-    by_day = Key("DAY#{day}", "{number:08}", index=by_day)
-    by_size = Key(sort="{size:08}", index=by_size)
-    customer: Attr[str]
-    number: Attr[int]
-    status: Attr[Status] = attr(default=Status.OPEN)
-    day: Attr[str | None] = attr(default="MONDAY")
-    size: Attr[int] = attr(default=7)
-    text: Attr[str] = attr(default="")
-
-
-@pattern("A customer")
-def customer() -> Get[Customer]:
-    return Get(Customer, id="1")
-
-
-@pattern("A customer, as just written")
-def customer_now() -> Get[Customer]:
-    return Get(Customer, id="1").consistent()
-
-
-@pattern("Orders by their keys")
-def some_orders() -> BatchGet[Order]:
-    return BatchGet([Ref(Order, customer="1", number=number) for number in range(7)])
-
-
-@pattern("Orders of a customer")
-def orders() -> Query[Order]:
-    return Order.key.query(Order.customer == "1")
-
-
-@pattern("Orders of a customer, as just written")
-def orders_now() -> Query[Order]:
-    return Order.key.query(Order.customer == "1").consistent()
-
-
-@pattern("The last orders of a customer")
-def last_orders() -> Query[Order]:
-    return Order.key.query(Order.customer == "1").newest_first().limit(5)
-
-
-@pattern("Orders of a customer, three at a time")
-def orders_by_three() -> Query[Order]:
-    return Order.key.query(Order.customer == "1").page_size(3)
-
-
-@pattern("A customer with orders")
-def with_orders() -> Query[Customer | Order]:
-    return collection(Customer.key, Order.key).query(Customer.id == "1")
-
-
-@pattern("Large orders of a customer", filter_keeps=0.5)
-def large_orders() -> Query[Order]:
-    return Order.key.query(Order.customer == "1").filter(Order.status == Status.OPEN)
-
-
-@pattern("Orders of a status")
-def of_status() -> Query[Order]:
-    return Order.by_status.query(Order.status == Status.OPEN)
-
-
-@pattern("The first orders of a status")
-def first_of_status() -> Query[Order]:
-    return Order.by_status.query(Order.status == Status.OPEN).limit(2)
-
-
-@pattern("An order's shard of a status")
-def shard_of_status() -> Query[Order]:
-    return Order.by_status.query(Order.status == Status.OPEN, Order.number == 3)
-
-
-@pattern("Numbers of a day")
-def of_day() -> Query[Any]:
-    return Order.by_day.query(Order.day == "MONDAY").only(Order.number)  # type: ignore[return-value]
-
-
-@pattern("Orders of a customer by size")
-def of_size() -> Query[Order]:
-    return Order.by_size.query(Order.customer == "1")
-
-
-@pattern("How many orders a customer has")
-def how_many() -> Count[Order]:
-    return Order.key.query(Order.customer == "1").count()
-
-
-@pattern("All orders", allow_scan=True)
-def all_orders() -> Scan[Order]:
-    return Scan(Order)
-
-
-class Meter:
-    """A client that asks what each request costs, and adds it up."""
-
-    def __init__(self, client: Any) -> None:
-        self.client = client
-        self.table = 0.0
-        self.indexes: dict[str, float] = {}
-
-    def __getattr__(self, method: str) -> Any:
-        call = getattr(self.client, method)
-        if method in {"get_waiter", "create_table"}:
-            return call
-
-        def metered(**parameters: Any) -> Any:
-            answer = call(**parameters, ReturnConsumedCapacity="INDEXES")
-            consumed = answer["ConsumedCapacity"]
-            for each in consumed if isinstance(consumed, list) else [consumed]:
-                self._add(each)
-            return answer
-
-        return metered
-
-    @property
-    def total(self) -> float:
-        return self.table + sum(self.indexes.values())
-
-    def _add(self, consumed: dict[str, Any]) -> None:
-        self.table += consumed["Table"]["CapacityUnits"]
-        for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
-            for name, units in consumed.get(member, {}).items():
-                self.indexes[name] = self.indexes.get(name, 0.0) + units["CapacityUnits"]
-
-
-@pytest.fixture
-def meter(db: Database) -> Meter:
-    return Meter(db.client())
-
-
-@pytest.fixture
-def store(meter: Meter) -> Store:
-    made = Store(shop, meter)
-    made.create_table()
-    return made
-
-
-def planned(*expectations: Any, **options: Any) -> Plan:
-    return plan(Design("shop", [shop], Workload(*expectations, **options)))
-
-
-def read_units_of(pattern_: Any, items: Any, *volumes: Volume) -> float:
-    made = planned(*volumes, Rate(pattern_, per_second=10, items=items))
-    (load,) = [each for each in made.patterns if each.access.pattern is pattern_]
-    assert load.units_each is not None
-    assert load.units_per_second == 10 * load.units_each == made.read_units
-    return load.units_each
-
-
-TEXTS = [0, 300, 700, 3000, 9000]
-"""Lengths of a text of each item: several share a unit, or one has many."""
-
-
-@pytest.mark.parametrize("length", TEXTS)
-def test_reads_cost_what_the_plan_says(store: Store, meter: Meter, length: int) -> None:
-    stored = [Order(customer="1", number=number, text="x" * length) for number in range(20)]
-    store.put(Customer(id="1", text="x" * length))
-    for each in stored:
-        store.put(each)
-    volumes = (
-        Volume(Customer, items=1, sample=Customer(id="1", text="x" * length)),
-        Volume(Order, items=20, sample=stored[8]),
-    )
-    used: list[tuple[Any, Any]] = [
-        (customer, 1),
-        (customer_now, 1),
-        (some_orders, 7),
-        (orders, 20),
-        (orders_now, 20),
-        (last_orders, 5),
-        (orders_by_three, 20),
-        (with_orders, {Customer: 1, Order: 20}),
-        (of_day, 20),
-        (of_size, 20),
-        (how_many, 20),
-        (all_orders, 20),
-    ]
-    for used_pattern, items in used:
-        before = meter.total
-        result = store.run(used_pattern())
-        if not isinstance(used_pattern(), Get | BatchGet | Count):
-            result.all()
-        assert meter.total - before == read_units_of(used_pattern, items, *volumes), used_pattern.name
-
-
-@pytest.mark.parametrize("length", TEXTS)
-def test_each_request_of_a_sharded_query_is_rounded_up(store: Store, meter: Meter, length: int) -> None:
-    """With as many orders in each shard, as the plan takes it."""
-    by_shard: dict[int, list[Order]] = {0: [], 1: [], 2: [], 3: []}
-    for number in range(1000, 2000):
-        by_shard[Order.by_status.shard_of(number)].append(Order(customer="1", number=number, text="x" * length))
-    assert min(map(len, by_shard.values())) >= 6
-    for shard in by_shard.values():
-        for each in shard[:6]:
-            store.put(each)
-    volume = Volume(Order, items=24, sample=by_shard[0][0])
-    for used, items in ((of_status, 24), (first_of_status, 2)):
-        before = meter.total
-        store.run(used()).all()
-        assert meter.total - before == read_units_of(used, items, volume), used.name
-
-
-def test_a_filter_costs_what_it_reads(store: Store, meter: Meter) -> None:
-    for number in range(40):
-        status = Status.OPEN if number % 2 else Status.SENT
-        store.put(Order(customer="1", number=number, status=status, text="x" * 700))
-    before = meter.total
-    assert len(store.run(large_orders()).all()) == 20
-    sample = Order(customer="1", number=11, text="x" * 700)
-    assert meter.total - before == read_units_of(large_orders, 20, Volume(Order, items=40, sample=sample))
-
-
-def test_pages_are_rounded_up_one_by_one(store: Store, meter: Meter) -> None:
-    """Seven times 300 KB: a page ends with the item that takes it over 1 MB."""
-    sample = Order(customer="1", number=9, text="x" * 300_000)
-    for number in range(1, 8):
-        store.put(Order(customer="1", number=number, text="x" * 300_000))
-    before = meter.total
-    assert len(store.run(orders()).all()) == 7
-    assert meter.total - before == read_units_of(orders, 7, Volume(Order, items=7, sample=sample))
-
-
-def write_units_of(volume: Volume) -> dict[str, float]:
-    made = planned(volume)
-    (load,) = [each for each in made.entities if each.model.kind is volume.entity]
-    return {repr(key): units for key, units in load.units_each.items()}
-
-
-@pytest.mark.parametrize("length", TEXTS)
-def test_writes_cost_what_the_plan_says(store: Store, meter: Meter, length: int) -> None:
-    order = Order(customer="1", number=11, text="x" * length)
-    store.put(order)
-    units = write_units_of(Volume(Order, items=1, sample=order, writes_per_second=1))
-    assert units == {
-        "Order.key": meter.table,
-        "Order.by_status": meter.indexes["by_status"],
-        "Order.by_day": meter.indexes["by_day"],
-        "Order.by_size": meter.indexes["by_size"],
-    }
-    assert sum(units.values()) == meter.total
-
-
-@pytest.mark.parametrize("length", TEXTS)
-def test_a_move_in_an_index_costs_two_writes_and_a_view_unchanged_none(store: Store, meter: Meter, length: int) -> None:
-    order = Order(customer="1", number=11, text="x" * length)
-    store.put(order)
-    before = dict(meter.indexes)
-    store.update(order, Order.status.set(Status.SENT))
-    writes = {Order.by_status: 2, Order.by_day: 0, Order.by_size: 1}
-    units = write_units_of(Volume(Order, items=1, sample=order, writes_per_second=1, index_writes=writes))
-    assert {name: meter.indexes[name] - before[name] for name in before} == {
-        "by_status": units["Order.by_status"],
-        "by_day": units["Order.by_day"],
-        "by_size": units["Order.by_size"],
-    }
-
-
-def test_what_is_not_in_an_index_costs_nothing_there(store: Store, meter: Meter) -> None:
-    order = Order(customer="1", number=11, day=None)
-    store.put(order)
-    units = write_units_of(Volume(Order, items=1, sample=order, writes_per_second=1, in_index={Order.by_day: 0}))
-    assert units["Order.by_day"] == 0 == meter.indexes.get("by_day", 0)
-    assert sum(units.values()) == meter.total
-
-
-@pytest.mark.parametrize("length", TEXTS)
-def test_transactions_cost_the_table_twice(store: Store, meter: Meter, length: int) -> None:
-    order = Order(customer="1", number=11, text="x" * length)
-    with store.transaction() as transaction:
-        transaction.put(order)
-    units = write_units_of(Volume(Order, items=1, sample=order, writes_per_second=1, in_transactions=1))
-    assert units["Order.key"] == meter.table == 2 * write_units(item_bytes(Order.key.model.encode(order)))
-    assert sum(units.values()) == meter.total
-
-
-def test_reads_of_transactions_cost_twice_a_consistent_read() -> None:
-    volume = Volume(Customer, items=1, item_bytes=5000)
-
-    def units(part: float) -> float | None:
-        rate = Rate(customer, per_second=1, in_transactions=part)
-        return planned(volume, rate).patterns[0].units_each
-
-    assert [units(0), units(0.5), units(1)] == [1, 2.5, 4]
-
+from torusdb.operations.capacity import read_units
 
 # -- sizes and formulas
 
@@ -452,6 +147,9 @@ def test_what_is_missing_is_named_and_in_no_sum() -> None:
     assert "Volume(Order, items=…, writes_per_second=…)" in made.missing
     assert made.write_units == 2
     assert made.read_units == 4 * 0.5, "its size is that of a sample, which is told"
+    unsaid = planned(Volume(Order, items=10, item_bytes=400))
+    assert "writes_per_second of Volume(Order)" in unsaid.missing
+    assert (unsaid.write_units, unsaid.resources[0].stored_bytes) == (0, 10 * 800)
     scanned = planned(Rate(all_orders, per_second=1))
     assert "Volume(Customer, items=…), since all_orders reads the whole table" in scanned.missing
     assert scanned.read_units == 0

@@ -10,7 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.modeling.design.test_capacity import Customer, Order, customer, of_status, planned, shop_plan
+from tests.modeling.design.ordering import Customer, Order, customer, of_status, planned
+from tests.modeling.design.test_capacity import shop_plan
 from torusdb.modeling.design import Plan, Rate, Volume
 from torusdb.modeling.design.growth import PLOT_FACTORS, growth_svg
 from torusdb.modeling.design.report import FACTORS, as_values, bar, markdown, sections, terminal

@@ -157,7 +157,7 @@ def _resources(facts: Facts, patterns: Sequence[PatternLoad], entities: Sequence
                         size, items = facts.size(load.model, key.index), facts.items_in(key)
                         assert size is not None  # the load has no units without
                         assert items is not None
-                        writes += units * load.volume.writes_per_second
+                        writes += units * load.volume.writes
                         stored += items * size.bytes
                         billed += items * (size.bytes + STORED_OVERHEAD_BYTES)
             name = table.name if index is None else f"{table.name}.{index.name}"
@@ -213,7 +213,7 @@ def _unknown_heat(facts: Facts, patterns: Sequence[PatternLoad]) -> Iterator[str
             yield f"reads of {name} spread over its keys: say Rate(…, hottest_reads=…) if they don't"
     for model in facts.models:
         volume = facts.volume(model)
-        if volume is None or not volume.writes_per_second or model.primary in volume.hottest:
+        if volume is None or not volume.writes or model.primary in volume.hottest:
             continue
         if possible_partitions(model.primary) is None:
             yield f"writes of {model.name} spread over its keys: say Volume(…, hottest_writes=…) if they don't"
@@ -258,5 +258,6 @@ def scaled(workload: Workload, factor: float) -> Workload:
 
 def _scaled_members(each: Any, factor: float) -> dict[str, Any]:
     if isinstance(each, Volume):
-        return {"items": ceil(each.items * factor), "writes_per_second": each.writes_per_second * factor}
+        writes = None if each.writes_per_second is None else each.writes * factor
+        return {"items": ceil(each.items * factor), "writes_per_second": writes}
     return {"per_second": each.per_second * factor}

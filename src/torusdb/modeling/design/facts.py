@@ -59,7 +59,8 @@ def access_of(pattern: Pattern[..., Any]) -> Access:
         return _of_keys(pattern, plan, list(dict.fromkeys(ref.model for ref in plan.refs)))
     read = plan.query if isinstance(plan, Count) else plan
     mixed = read.mixed if isinstance(read, Query) else len(read.table.entities) > len(read.models)
-    filtered = mixed or read.condition is not None
+    requests = plan.requests()
+    filtered = any("FilterExpression" in request.parameters for request in requests)
     limits = [read.page_items, None if filtered or isinstance(plan, Count) else read.limit_items]
     return Access(
         pattern=pattern,
@@ -68,7 +69,7 @@ def access_of(pattern: Pattern[..., Any]) -> Access:
         index=read.index,
         models=read.models,
         keys=[key for model in read.models if (key := key_in(model, read.index))] if isinstance(read, Query) else [],
-        lanes=len(read.requests()),
+        lanes=len(requests),
         consistent=read.is_consistent,
         page_items=min((limit for limit in limits if limit is not None), default=None),
         limit=read.limit_items,

@@ -16,8 +16,9 @@ from torusdb.modeling.design.sizes import choices
 from torusdb.modeling.design.units import TRANSACTION_FACTOR, item_read_units, load_of_partition, range_read_units
 from torusdb.modeling.design.units import write_units as units_of_write
 from torusdb.modeling.design.workload import Rate, Volume
-from torusdb.modeling.keys import SHARDS_MAX, BoundKey
+from torusdb.modeling.keys import BoundKey
 from torusdb.modeling.model import EntityModel
+from torusdb.modeling.shards import SHARDS_MAX
 from torusdb.modeling.table import GlobalIndex, Index
 
 ROOM: Final = 1.0
@@ -38,7 +39,8 @@ class PatternLoad(NamedTuple):
 
 
 class EntityLoad(NamedTuple):
-    """`units_each`: write units of one write, by key: of the table, and of each index that the entity is in."""
+    """`units_each`: write units of one write, by key: of the table, and of each index that the entity is in. `missing`:
+    what would have to be said."""
 
     model: EntityModel[Any]
     volume: Volume | None
@@ -49,7 +51,7 @@ class EntityLoad(NamedTuple):
     def units_per_second(self) -> float | None:
         if self.volume is None or self.missing:
             return None
-        return self.volume.writes_per_second * sum(self.units_each.values())
+        return self.volume.writes * sum(self.units_each.values())
 
 
 class Heat(NamedTuple):
@@ -144,7 +146,8 @@ def entity_load(facts: Facts, model: EntityModel[Any]) -> EntityLoad:
         if size is None:
             return EntityLoad(model, volume, {}, f"item_bytes of Volume({model.name}): no sample of it can be made")
         units[key] = units_of_write(size.bytes) * _times(volume, key)
-    return EntityLoad(model, volume, units)
+    missing = None if volume.writes_per_second is not None else f"writes_per_second of Volume({model.name})"
+    return EntityLoad(model, volume, units, missing)
 
 
 def _times(volume: Volume, key: BoundKey[Any]) -> float:
@@ -246,7 +249,7 @@ def _hot_writes(facts: Facts, model: EntityModel[Any]) -> Iterator[tuple[BoundKe
         named = model.primary if own_index(key) is None else key
         part, even = _part(load.volume.hottest.get(named), key)
         if part is not None:
-            hottest = units * load.volume.writes_per_second * part
+            hottest = units * load.volume.writes * part
             yield key, HotWrite(hottest, even, f"writes of {model.name}")
 
 

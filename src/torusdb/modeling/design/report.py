@@ -60,18 +60,18 @@ def _entities(plan: Plan) -> Section:
     rows = []
     for load in plan.entities:
         volume = load.volume
-        if volume is None or load.missing:
+        if volume is None or not load.units_each:
             rows.append([load.model.name, *["?"] * 5])
             continue
-        table_part = load.units_each.get(load.model.primary, 0.0)
+        table_part = load.units_each[load.model.primary]
         rows.append(
             [
                 load.model.name,
                 f"{volume.items:,}",
-                _figure(volume.writes_per_second),
+                "?" if volume.writes_per_second is None else _figure(volume.writes),
                 _figure(table_part),
                 _figure(sum(load.units_each.values()) - table_part),
-                _figure(load.units_per_second or 0.0),
+                "?" if load.units_per_second is None else _figure(load.units_per_second),
             ]
         )
     if plan.write_units:

@@ -43,7 +43,7 @@ class Volume:
     item_bytes: int | None = None
     largest_item_bytes: int | None = None
     largest_collection: int | None = None
-    writes_per_second: float = 0.0
+    writes_per_second: float | None = None
     hottest_writes: float | Mapping[BoundKey[Any], float] | None = None
     in_transactions: float = 0.0
     index_writes: Mapping[BoundKey[Any], float] = field(default_factory=dict)
@@ -75,6 +75,11 @@ class Volume:
                 raise ModelError(f"{name}: {key.label} is no key of {self.entity.__name__}")
         if self.sample is not None and type(self.sample) is not self.entity:
             raise ModelError(f"{name}: the sample is {self.sample!r}, which is no {self.entity.__name__}")
+
+    @property
+    def writes(self) -> float:
+        """A second; none where it isn't said."""
+        return self.writes_per_second or 0.0
 
     @property
     def hottest(self) -> Mapping[BoundKey[Any], float]:

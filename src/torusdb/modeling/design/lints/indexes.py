@@ -68,11 +68,11 @@ def moving_entries(facts: Facts) -> Remarks:
     """An index in which each write moves the entity: one entry goes, one comes."""
     for key in facts.keys:
         volume = facts.volume(key.model)
-        if volume is None or volume.index_writes.get(key, 1.0) < MOVING_WRITES_MIN or not volume.writes_per_second:
+        if volume is None or volume.index_writes.get(key, 1.0) < MOVING_WRITES_MIN or not volume.writes:
             continue
         yield warning(
             key,
-            f"most of the {volume.writes_per_second:g} writes a second of {key.model.name} move its entry in "
+            f"most of the {volume.writes:g} writes a second of {key.model.name} move its entry in "
             f"{key.index_name}, which costs two writes each; leave what changes so often out of the key",
         )
 
@@ -89,7 +89,7 @@ def costly_indexes(facts: Facts) -> Remarks:
         for model in table.entities.values():
             load = entity_load(facts, model)
             units = sum(units for key, units in load.units_each.items() if key.index is index)
-            written += units * (load.volume.writes_per_second if load.volume else 0)
+            written += units * (load.volume.writes if load.volume else 0)
         if written > WRITES_BY_READS_MAX * max(read, 0.1):
             yield note(
                 index,

@@ -33,7 +33,9 @@ def low_cardinality(facts: Facts) -> Remarks:
 
 def _is_judged(facts: Facts, key: BoundKey[Any]) -> bool:
     readers = [access for access in facts.accesses.values() if key in access.keys]
-    return facts.volume(key.model) is not None and all(facts.rate(access.pattern) for access in readers)
+    volume = facts.volume(key.model)
+    known = volume is not None and volume.writes_per_second is not None
+    return known and all(facts.rate(access.pattern) for access in readers)
 
 
 def date_partitions(facts: Facts) -> Remarks:
@@ -57,7 +59,7 @@ def date_partitions(facts: Facts) -> Remarks:
 def _is_given(facts: Facts, key: BoundKey[Any]) -> bool:
     volume = facts.volume(key.model)
     named = key.model.primary if own_index(key) is None else key
-    return volume is not None and (named in volume.hottest or not volume.writes_per_second)
+    return volume is not None and (named in volume.hottest or volume.writes_per_second == 0)
 
 
 def texts_before_separators(facts: Facts) -> Remarks:
