@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -24,18 +25,14 @@ from tests.modeling.design.ordering import (
     orders_by_three,
     orders_now,
     planned,
+    shard_of_status,
     shop,
     some_orders,
     with_orders,
 )
 from torusdb import Database
-from torusdb.modeling import (
-    BatchGet,
-    Count,
-    Get,
-    Store,
-)
-from torusdb.modeling.design import Rate, Volume
+from torusdb.modeling import Attr, BatchGet, Count, Entity, Get, Key, Query, Store, Table, attr, pattern, ttl
+from torusdb.modeling.design import Design, Rate, Volume, Workload, lint, plan
 from torusdb.modeling.design.sizes import item_bytes
 from torusdb.operations.capacity import write_units
 
@@ -50,7 +47,7 @@ class Meter:
 
     def __getattr__(self, method: str) -> Any:
         call = getattr(self.client, method)
-        if method in {"get_waiter", "create_table"}:
+        if method in {"get_waiter", "create_table", "update_time_to_live"}:
             return call
 
         def metered(**parameters: Any) -> Any:
@@ -146,6 +143,43 @@ def test_each_request_of_a_sharded_query_is_rounded_up(store: Store, meter: Mete
         assert meter.total - before == read_units_of(used, items, volume), used.name
 
 
+def test_a_query_that_knows_its_shard_reads_one(store: Store, meter: Meter) -> None:
+    store.put(Order(customer="1", number=3, text="x" * 5000))
+    before = meter.total
+    assert len(store.run(shard_of_status()).all()) == 1
+    volume = Volume(Order, items=1, sample=Order(customer="1", number=3, text="x" * 5000))
+    assert meter.total - before == read_units_of(shard_of_status, 1, volume) == 1.0
+
+
+def test_what_has_expired_is_hidden_by_a_filter_and_costs_what_it_reads(db: Database) -> None:
+    """A limit then is not sent, since it would count what is hidden: the whole partition is read."""
+    sessions = Table("sessions", partition_key="pk", sort_key="sk")
+
+    class Session(Entity, table=sessions):
+        key = Key("USER#{user}", "{id}")
+        user: Attr[str]
+        id: Attr[str]
+        ends: Attr[datetime] = ttl(hide_expired=True)
+        text: Attr[str] = attr(default="x" * 2000)
+
+    @pattern("The first session of a user")
+    def first_session() -> Query[Session]:
+        return Session.key.query(Session.user == "1").limit(1)
+
+    meter = Meter(db.client())
+    store = Store(sessions, meter)
+    store.create_table()
+    ends = datetime(2999, 1, 1, tzinfo=UTC)
+    for number in range(9):
+        store.put(Session(user="1", id=str(number), ends=ends))
+    before = meter.total
+    assert len(store.run(first_session()).all()) == 1
+    volume = Volume(Session, items=9, sample=Session(user="1", id="1", ends=ends))
+    made = plan(Design("sessions", [sessions], Workload(volume, Rate(first_session, per_second=1, items=9))))
+    assert meter.total - before == made.read_units
+    assert [each.subject for each in lint(made.design) if each.rule == "limits-behind-filters"] == ["first_session"]
+
+
 def test_a_filter_costs_what_it_reads(store: Store, meter: Meter) -> None:
     for number in range(40):
         status = Status.OPEN if number % 2 else Status.SENT
@@ -157,10 +191,10 @@ def test_a_filter_costs_what_it_reads(store: Store, meter: Meter) -> None:
 
 
 def test_pages_are_rounded_up_one_by_one(store: Store, meter: Meter) -> None:
-    """Seven times 300 KB: a page ends with the item that takes it over 1 MB."""
-    sample = Order(customer="1", number=9, text="x" * 300_000)
+    """Seven times 312 KB: a page ends with the item that takes it over 1 MB."""
+    sample = Order(customer="1", number=9, text="x" * 312_000)
     for number in range(1, 8):
-        store.put(Order(customer="1", number=number, text="x" * 300_000))
+        store.put(Order(customer="1", number=number, text="x" * 312_000))
     before = meter.total
     assert len(store.run(orders()).all()) == 7
     assert meter.total - before == read_units_of(orders, 7, Volume(Order, items=7, sample=sample))
