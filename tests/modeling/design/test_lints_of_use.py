@@ -215,6 +215,19 @@ def test_hot_keys_of_the_table_are_those_that_are_said() -> None:
     }
 
 
+def test_needless_shards() -> None:
+    def reading(shards: int, writes: float) -> list[Finding]:
+        shop = shop_by_status(shards)
+        volume = Volume(shop.order, items=9, item_bytes=200, writes_per_second=writes)
+        expected = Workload(volume, Rate(shop.of_status, per_second=1, items=10))
+        return found("needless-shards", shop.table, workload=expected)
+
+    (finding,) = reading(shards=8, writes=10)
+    assert "over 8 shards, of which the expected load needs 1, and each use of of_status" in finding.message
+    assert reading(shards=8, writes=6000) == [], "it needs three"
+    assert reading(shards=4, writes=10) == []
+
+
 def test_shards_do_not_help_where_each_request_reads_a_unit() -> None:
     shop = shop_by_status()
     read = Workload(Volume(shop.order, items=9, item_bytes=200), Rate(shop.of_status, per_second=20_000, items=1))

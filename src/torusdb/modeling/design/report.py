@@ -90,9 +90,9 @@ def _resources(plan: Plan) -> Section:
                 _figure(each.read_units),
                 _figure(each.write_units),
                 _gigabytes(each.stored_bytes),
-                str(each.partitions_by_throughput),
-                str(each.partitions_by_size),
-                str(each.partitions),
+                f"{each.partitions_by_throughput:,}",
+                f"{each.partitions_by_size:,}",
+                f"{each.partitions:,}",
                 f"{_figure(share.read_units)} / {_figure(share.write_units)} / {_gigabytes(share.billed_bytes)}",
             ]
         )
@@ -128,9 +128,11 @@ def _bills(plan: Plan) -> Section:
         ]
         for bill in plan.bills
     ]
-    load = "the busiest time all month" if plan.average_load is None else f"{plan.average_load:.0%} of the busiest time"
+    load = "as if the busiest time lasted all month"
+    if plan.average_load is not None:
+        load = f"for {plan.average_load:.0%} of the busiest time on average"
     notes = [
-        f"{prices.currency}, list prices of {prices.region} on {prices.date}; on-demand for {load} on average; "
+        f"{prices.currency}, list prices of {prices.region} on {prices.date}; on-demand {load}; "
         f"provisioned for the busiest time at {plan.utilisation:.0%} utilisation"
     ]
     if plan.break_even is not None:
@@ -149,7 +151,7 @@ def _growth(points: Sequence[Point]) -> Section:
                 f"{point.factor:g}×",
                 _money(total),
                 _money(point.total(PROVISIONED, STANDARD)),
-                str(point.plan.partitions),
+                f"{point.plan.partitions:,}",
                 bar(total, totals),
             ]
         )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from math import isfinite
 from typing import Any, TypeAlias
 
 from torusdb.modeling.entity import Entity
@@ -193,6 +194,8 @@ def _one_of(field: str, values: Sequence[float | None]) -> float | None:
 def _not_negative(name: str, field: str, value: float | None) -> None:
     if value is not None and value < 0:
         raise ModelError(f"{name}: {field} is {value}, and cannot be below 0")
+    if value is not None and not isfinite(value):
+        raise ModelError(f"{name}: {field} is {value}, which is no number to plan with")
 
 
 def _part(name: str, field: str, value: float | None, *, or_none: bool = False) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from torusdb.modeling.design.facts import Facts
-from torusdb.modeling.design.lints.findings import Remarks, error, warning
+from torusdb.modeling.design.lints.findings import Remarks, error, note, warning
 from torusdb.modeling.design.loads import Heat, heats, own_index
 from torusdb.modeling.design.units import PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNITS_MAX
 
 WARM: Final = 0.5
 """The part of what a partition can do from which on growth is worth a warning."""
+
+
+NEEDED_TIMES_MAX: Final = 4
+"""Room to grow: more shards than so many times those that are needed are paid for in vain."""
 
 
 def hot_keys(facts: Facts) -> Remarks:
@@ -39,4 +43,17 @@ def _remedy(heat: Heat) -> str:
     return f"spread it with shards={heat.shards} and a shard_by= of many values"
 
 
-RULES: Final = (hot_keys,)
+def needless_shards(facts: Facts) -> Remarks:
+    """Each query of all shards is a request to each, which reads half a unit at least."""
+    for heat in heats(facts):
+        spread = [access for access in facts.accesses.values() if access.keys[:1] == [heat.key] and access.lanes > 1]
+        if spread and heat.shards is not None and heat.key.shards > NEEDED_TIMES_MAX * heat.shards:
+            names = " and ".join(access.pattern.name for access in spread)
+            yield note(
+                heat.key,
+                f"it is spread over {heat.key.shards} shards, of which the expected load needs {heat.shards}, and each "
+                f"use of {names} is a request to every one; fewer shards would read fewer units",
+            )
+
+
+RULES: Final = (hot_keys, needless_shards)
