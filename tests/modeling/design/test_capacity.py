@@ -28,6 +28,7 @@ from torusdb.modeling import (
     Get,
     Key,
     ModelError,
+    Query,
     Table,
     pattern,
 )
@@ -105,6 +106,25 @@ def test_shards_of_the_known_example() -> None:
     assert shards_for_reads(48_001, 250) == 2
     assert shards_for_reads(100, 10**5) == 1
     assert [shards_for_writes(units) for units in (0, 1000, 1001, 12_500)] == [1, 1, 2, 13]
+
+
+def test_the_plan_of_the_known_example_says_the_same() -> None:
+    """One use a second that reads all of them, as just written."""
+    things = Table("things", partition_key="pk", sort_key="sk")
+
+    class Thing(Entity, table=things):
+        key = Key("THINGS", "{id}")
+        id: Attr[str]
+
+    @pattern("All things")
+    def all_things() -> Query[Thing]:
+        return Thing.key.query().consistent()
+
+    volume = Volume(Thing, items=600_000, item_bytes=250, writes_per_second=0)
+    made = plan(Design("things", [things], Workload(volume, Rate(all_things, per_second=1, items=600_000))))
+    (heat,) = made.heats
+    assert (heat.shards, heat.even) == (13, False)
+    assert heat.read_units == pytest.approx(600_000 * 250 / 4096, rel=0.01), "pages are rounded up"
 
 
 # -- the plan

@@ -196,6 +196,8 @@ def _assumed_of_read(load: PatternLoad) -> Iterator[str]:
         return
     if access.mixed and access.operation == "Query":
         yield f"the entities among which {access.pattern.name} finds its own are not counted"
+    if access.limit and access.filtered and access.page_items is None:
+        yield f"{access.pattern.name} reads {rate.items_given:g} items, though it filters and its limit ends no request"
     if len(access.models) > 1 and not isinstance(rate.items, Mapping):
         names = ": …, ".join(model.name for model in access.models)
         yield (
