@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from torusdb.cli.model import check
+from torusdb.cli.model import check, plan
 
 if TYPE_CHECKING:
     from torusdb.cli.model.command import Commands
 
-COMMANDS = (check,)
+COMMANDS = (check, plan)
 
 EXAMPLES = """\
 examples:
   torusdb model check shop.py           every access pattern, and what may go wrong
+  torusdb model plan shop.py            capacity, partitions and cost
 
 The file is Python, and is run. 'torusdb model COMMAND --help' has more.
 """

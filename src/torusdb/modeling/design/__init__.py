@@ -3,7 +3,21 @@
 `load_design` finds the tables, entities and patterns in a Python file, with the `Workload` that their author expects.
 The tools are functions of a `Design`: they read it, and touch no table unless they are given a client."""
 
+from torusdb.modeling.design.capacity import Plan, plan
+from torusdb.modeling.design.lints import Finding, lint
 from torusdb.modeling.design.loading import Design, design_of, load_design
-from torusdb.modeling.design.workload import Rate, Volume, Workload
+from torusdb.modeling.design.workload import Accepted, Rate, Volume, Workload
 
-__all__ = ["Design", "Rate", "Volume", "Workload", "design_of", "load_design"]
+__all__ = [
+    "Accepted",
+    "Design",
+    "Finding",
+    "Plan",
+    "Rate",
+    "Volume",
+    "Workload",
+    "design_of",
+    "lint",
+    "load_design",
+    "plan",
+]
