@@ -57,7 +57,8 @@ and say which: their `explain()` is an `Explanation`.
 
 **Doing.** A `Store` runs plans on a boto3 client, an `AsyncStore` on one of aiobotocore; `table_name=` says what the
 table is called there. Reads give `Results` (`AsyncResults`), objects to iterate over, with a `cursor` to go on from
-later. A `Transaction` (`AsyncTransaction`) is a `with` block. A `Task` is several requests as one value. `changes` makes a `Change` of each record of a stream.
+later. A `Transaction` (`AsyncTransaction`) is a `with` block, a `Task` several requests as one value. `changes` makes a
+`Change` of each record of a stream.
 
 **What goes wrong** is a `ModelingError`: an `InvalidValue`, a `PlanRefused` or a `CursorRefused` before anything is
 sent; `ConditionFailed`, `TransactionFailed` (with a `Reason` for each action) and `BatchIncomplete` after;
