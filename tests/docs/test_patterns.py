@@ -146,7 +146,7 @@ def test_what_is_shown_wrongly_is_written_as_it_is(shown: str) -> None:
         ("There are notes.", "There are notes. <!-- todo -->", "has a comment that is neither"),
         ("<!-- cost -->", "<!-- price -->", "needs <!-- shape -->"),
         ("There are notes.", "note " * 701, "has 7.. words and .. lines of code"),
-        ("author: Attr[str]\n", f"author: Attr[str]  # {'x' * 99}\n", "has a line of code of over 110 characters"),
+        ("author: Attr[str]\n", f"author: Attr[str]  # {'x' * 109}\n", "has a line of code of over 120 characters"),
         ("# cost: the notes of Ann\n", "# cost: the notes of Ann\n\n", "no statement on the line below # cost: 'the n"),
         (").all()", ")", "measures 'the notes of Ann', which makes no request"),
         ("# cost: the notes of Ann\n", "# cost: three notes\n", "names the costs .*, and measured"),
