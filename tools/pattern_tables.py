@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 SHAPE_ROWS_MAX = 30
-TEXT_CHARACTERS_MAX = 40
+TEXT_CHARACTERS_MAX = 48
 TYPE_ATTRIBUTE = "_type"
 
 READS = {"GetItem", "Query", "Scan", "BatchGetItem", "TransactGetItems"}

@@ -21,6 +21,8 @@ README = (PATTERNS / "README.md").read_text()
 
 @pytest.mark.parametrize("page", ENTRIES, ids=lambda page: page.slug)
 def test_an_entry_shows_what_comes_of_its_code(page: Page) -> None:
+    if "from ksuid import" in page.text:
+        pytest.importorskip("ksuid", reason="torusdb[ids] is not installed")
     assert page.text == rewritten(page), f"run tools/write_patterns.py {page.slug}"
 
 
