@@ -57,7 +57,8 @@ and say which: their `explain()` is an `Explanation`.
 
 **Doing.** A `Store` runs plans on a boto3 client, an `AsyncStore` on one of aiobotocore; `table_name=` says what the
 table is called there. Reads give `Results` (`AsyncResults`), objects to iterate over, with a `cursor` to go on from
-later. A `Transaction` (`AsyncTransaction`) is a `with` block. `changes` makes a `Change` of each record of a stream.
+later. A `Transaction` (`AsyncTransaction`) is a `with` block, a `Task` several requests as one value. `changes` makes a
+`Change` of each record of a stream.
 
 **What goes wrong** is a `ModelingError`: an `InvalidValue`, a `PlanRefused` or a `CursorRefused` before anything is
 sent; `ConditionFailed`, `TransactionFailed` (with a `Reason` for each action) and `BatchIncomplete` after;
@@ -92,6 +93,7 @@ from torusdb.modeling.scans import Scan
 from torusdb.modeling.shards import random_shard
 from torusdb.modeling.store import AsyncStore, Store
 from torusdb.modeling.table import GlobalIndex, KeyAttribute, LocalIndex, Table, binary_key, number_key
+from torusdb.modeling.tasks import Task
 from torusdb.modeling.transact_gets import TransactGet
 from torusdb.modeling.transactions import AsyncTransaction, Transaction
 from torusdb.modeling.updates import Action
@@ -138,6 +140,7 @@ __all__ = [
     "Store",
     "StoredAs",
     "Table",
+    "Task",
     "TransactGet",
     "Transaction",
     "TransactionFailed",

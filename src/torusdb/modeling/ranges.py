@@ -286,10 +286,20 @@ def could_hold(partition: Item, sort: Iterable[KeyCondition], other: BoundKey[An
             return False
     conditions = {each.attribute: each for each in sort}
     return all(
-        can_equal(part.template.atoms(frozenset()), _atoms(conditions[part.attribute.name]))
+        can_equal(part.template.atoms(frozenset()), _atoms(condition)) and _meets(part.template, condition)
         for part in other.sort
-        if part.template.kind == "S" and part.attribute.name in conditions
+        if part.template.kind == "S" and (condition := conditions.get(part.attribute.name)) is not None
     )
+
+
+def _meets(template: Template, condition: KeyCondition) -> bool:
+    """Whether the texts from the template's first to its last, and those of the condition, have any in common."""
+    first = template.literals[0]
+    last = first + HIGHEST_CHARACTER if template.fields else first
+    low, high = condition.values[0], condition.values[-1]
+    if condition.operator == "begins_with":
+        high += HIGHEST_CHARACTER
+    return (condition.operator == "<=" or low <= last) and (condition.operator == ">=" or first <= high)
 
 
 def _atoms(condition: KeyCondition) -> list[Atom]:

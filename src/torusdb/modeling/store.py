@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from torusdb.modeling.batches import BatchWrite, batch_get_work, batch_write_work
 from torusdb.modeling.context import Context, utc_now
 from torusdb.modeling.expressions import Condition
-from torusdb.modeling.pages import count_work
 from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, ReturningOld, Update, Write
 from torusdb.modeling.queries import Count
 from torusdb.modeling.reads import Explanation, Read
@@ -17,11 +16,12 @@ from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.shards import random_float
 from torusdb.modeling.steps import Pause, Request, Step, Together, Work
 from torusdb.modeling.table import StreamView, Table
+from torusdb.modeling.tasks import Plan, Task, work_of
 from torusdb.modeling.transact_gets import TransactGet, transact_get_work
 from torusdb.modeling.transactions import AsyncTransaction, Transaction
 from torusdb.modeling.updates import Action
 from torusdb.modeling.upserts import Upsert
-from torusdb.modeling.writes import delete_work, get_work, put_work, returning_old_work, update_work
+from torusdb.modeling.writes import delete_work, get_work, put_work, update_work
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,28 +39,6 @@ PARALLEL_REQUESTS_MAX: Final = 16
 
 CREATION_POLLS: Final = {"Delay": 1, "MaxAttempts": 300}
 """How a new table is waited for: every second. (botocore asks every 20 seconds, and tables take a few.)"""
-
-Plan = (
-    Get[Any] | BatchGet[Any] | TransactGet[Any] | Count[Any] | Put[Any] | Update[Any] | Delete[Any] | ReturningOld[Any]
-)
-_WORKS: Final[list[tuple[type[Any], Callable[[Any, Context], Work[Any]]]]] = [
-    (Get, get_work),
-    (BatchGet, batch_get_work),
-    (TransactGet, transact_get_work),
-    (Count, count_work),
-    (Put, put_work),
-    (Update, update_work),
-    (Delete, delete_work),
-    (ReturningOld, returning_old_work),
-]
-
-
-def work_of(plan: Plan, context: Context) -> Work[Any]:
-    """The work of all plans but those that are read page by page."""
-    for kind, work in _WORKS:
-        if isinstance(plan, kind):
-            return work(plan, context)
-    raise TypeError(f"{plan!r} is no plan that can be run by itself")
 
 
 class _Store:
@@ -205,6 +183,8 @@ class Store(_Store):
     @overload
     def run(self, plan: TransactGet[T]) -> T: ...
     @overload
+    def run(self, plan: Task[T]) -> T: ...
+    @overload
     def run(self, plan: Put[Any] | Delete[Any]) -> None: ...
     def run(self, plan: Read[Any] | Plan) -> Any:
         """Does what a plan says; a query or a scan gives results to iterate over, and asks when they are."""
@@ -330,6 +310,8 @@ class AsyncStore(_Store):
     def run(self, plan: ReturningOld[E]) -> Awaitable[E | None]: ...
     @overload
     def run(self, plan: TransactGet[T]) -> Awaitable[T]: ...
+    @overload
+    def run(self, plan: Task[T]) -> Awaitable[T]: ...
     @overload
     def run(self, plan: Put[Any] | Delete[Any]) -> Awaitable[None]: ...
     def run(self, plan: Read[Any] | Plan) -> Any:
