@@ -27,9 +27,10 @@ PLAIN_INT_BELOW: Final = 10**NUMBER_DIGITS_MAX
 class Codec:
     """`plain`: the type, without Optional. `kinds`: the wire types it writes. `takes`: the Python types it encodes.
     `absent`: makes what is read where nothing is stored; None if something must be. `element`, `members`: the codecs of
-    what it holds. `converted`: what is stored is made by functions of the program's own."""
+    what it holds. `parts`: of the types that it may be, or of the places of a tuple. `converted`: what is stored is made
+    by functions of the program's own."""
 
-    __slots__ = ("absent", "converted", "decode", "element", "encode", "kinds", "members", "plain", "takes")
+    __slots__ = ("absent", "converted", "decode", "element", "encode", "kinds", "members", "parts", "plain", "takes")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Codec:
         element: Codec | None = None,
         members: dict[str, Codec] | None = None,
         converted: bool = False,
+        parts: tuple[Codec, ...] = (),
     ) -> None:
         self.plain = plain
         self.kinds = (kinds,) if isinstance(kinds, str) else kinds
@@ -53,6 +55,7 @@ class Codec:
         self.element = element
         self.members = members
         self.converted = converted
+        self.parts = parts
 
     def start(self, value: Any) -> Any:
         """The value that a lower bound stands for: a date is the first moment of its day where times are stored."""
