@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeAlias
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -41,3 +43,19 @@ def telling(run: Run) -> Run:
             return FAILED
 
     return told
+
+
+def written(out: Path, text: str) -> bool:
+    """Writes a file for the user: all of it, or what was there stays. What cannot be done is told in a line."""
+    new = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        try:
+            new.write_text(text, encoding="utf-8")
+            new.replace(out)
+        finally:
+            new.unlink(missing_ok=True)
+    except OSError as error:
+        print(f"torusdb: {out} cannot be written: {error.strerror}", file=sys.stderr)
+        return False
+    print(f"Wrote {out}", file=sys.stderr)
+    return True

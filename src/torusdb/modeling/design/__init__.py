@@ -4,6 +4,7 @@
 The tools are functions of a `Design`: they read it, and touch no table unless they are given a client."""
 
 from torusdb.modeling.design.capacity import Plan, plan
+from torusdb.modeling.design.charts import Check, check
 from torusdb.modeling.design.lints import Finding, lint
 from torusdb.modeling.design.loading import Design, design_of, load_design
 from torusdb.modeling.design.relations import Relation, relations_of
@@ -12,6 +13,7 @@ from torusdb.modeling.design.workload import Accepted, Rate, Volume, Workload
 
 __all__ = [
     "Accepted",
+    "Check",
     "Design",
     "Finding",
     "Plan",
@@ -20,6 +22,7 @@ __all__ = [
     "Samples",
     "Volume",
     "Workload",
+    "check",
     "design_of",
     "lint",
     "load_design",
