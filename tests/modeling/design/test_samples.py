@@ -16,7 +16,19 @@ import pytest
 from tests.modeling import shop as shop_model
 from tests.modeling.design.designs import design_from
 from tests.modeling.shop import Customer, Order, Product, Status, shop
-from torusdb.modeling import Attr, Entity, GlobalIndex, Key, ModelError, Table, attr, number_key, ttl, version
+from torusdb.modeling import (
+    Attr,
+    Entity,
+    GlobalIndex,
+    Key,
+    ModelError,
+    Table,
+    attr,
+    number_key,
+    random_shard,
+    ttl,
+    version,
+)
 from torusdb.modeling.design import Design, Samples, Workload, design_of, samples_of
 
 SHOP = design_of(shop_model)
@@ -273,6 +285,14 @@ def test_sparse_indexes_and_shards_are_those_of_the_kit() -> None:
         all_mails = Key("MAILS", "{number:04}", index=by_mail, shards=3, shard_by="number")
         number: Attr[int]
 
+    class Event(Entity, table=table):
+        key = Key("EVENT#{number}", "EVENT")
+        events = Key("EVENTS", "{number:04}", index=by_mail, shard_by="shard")
+        number: Attr[int]
+        shard: Attr[int] = attr(default_factory=random_shard(2))
+
     items = samples_of(Design("sharded", [table], Workload()), 3).items(table)
-    assert {item["mail_pk"]["S"] for _, item in items} <= {"MAILS#0", "MAILS#1", "MAILS#2"}
-    assert Mail.all_mails.shards == 3
+    partitions = [item["mail_pk"]["S"] for _, item in items]
+    assert partitions[3:] == ["EVENTS#0", "EVENTS#1", "EVENTS#0"], "not drawn: samples are always the same"
+    assert set(partitions[:3]) <= {"MAILS#0", "MAILS#1", "MAILS#2"}
+    assert (Mail.all_mails.shards, Event.events.shards) == (3, 2)

@@ -20,6 +20,7 @@ from torusdb.modeling.entity import Entity
 from torusdb.modeling.errors import InvalidValue, ModelError
 from torusdb.modeling.model import EntityModel
 from torusdb.modeling.scalars import Item
+from torusdb.modeling.shards import RandomShard
 from torusdb.modeling.table import Table
 
 if TYPE_CHECKING:
@@ -161,6 +162,8 @@ class _Maker:
         codec, declared = model.codecs[name], model.attributes[name]._declared
         if declared.role == "version":
             return 1
+        if isinstance(declared.default_factory, RandomShard):
+            return number % declared.default_factory.shards
         if codec.absent is not None and number % 3 == 1 + list(model.attributes).index(name) % 2:
             return codec.absent()  # not of the first object, nor all of one
         if isinstance(declared.default, str) and declared.default and not isinstance(declared.default, Enum):

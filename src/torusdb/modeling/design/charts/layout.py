@@ -52,6 +52,11 @@ def columns(headings: Sequence[Column], rows: Sequence[Sequence[Cell] | None], w
     return lines
 
 
+def fitted(line: Line, width: int) -> Line:
+    """Cut where the terminal ends."""
+    return _cut([Span(printable(span.text), span.style) for span in line], width)
+
+
 def plain(lines: Iterable[Line]) -> str:
     return "\n".join("".join(span.text for span in line).rstrip() for line in lines)
 
@@ -132,7 +137,9 @@ def _words(text: str, width: int) -> Iterable[str]:
 
 def _joined(parts: Sequence[Sequence[Span]], widths: Sequence[int]) -> Line:
     line: Line = []
-    for part, width in zip(parts, widths, strict=True):
+    for place, (part, width) in enumerate(zip(parts, widths, strict=True)):
         used = sum(cells_of(span.text) for span in part)
-        line += [*part, Span(" " * (width - used + COLUMN_GAP))]
+        line += part
+        if place < len(parts) - 1:
+            line.append(Span(" " * (width - used + COLUMN_GAP)))
     return line

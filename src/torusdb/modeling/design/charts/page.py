@@ -284,7 +284,7 @@ class _Page:
         ]
         if readers:
             links = [_item(each.description, self.patterns[table.name, each.name], code=each.name) for each in readers]
-            parts += [tag("p", "Read by"), tag("ul", links)]
+            parts += [tag("p", "Read by", class_="told"), tag("ul", links)]
         return tag("article", parts, id=self.entities[key], class_=f"card {self.hues[key]}")
 
     def _key(self, table: TableContent, key: KeyRow) -> Markup:
@@ -350,7 +350,7 @@ def _attribute(each: AttributeRow) -> Markup:
         "tr",
         tag("th", tag("code", each.name), scope="row"),
         tag("td", tag("code", each.type)),
-        tag("td", tag("code", each.stored)),
+        tag("td", tag("code", each.stored) if each.stored != each.name else None),
         tag("td", ", ".join(each.keys)),
         tag("td", "; ".join([*refers, *each.notes])),
     )

@@ -16,7 +16,7 @@ from torusdb.modeling.design.charts.content import (
     relation_sign,
     relation_text,
 )
-from torusdb.modeling.design.charts.layout import Cell, Column, Line, Span, columns
+from torusdb.modeling.design.charts.layout import Cell, Column, Line, Span, columns, fitted
 
 WIDTH: Final = 100
 WIDTH_MIN: Final = 40
@@ -35,7 +35,7 @@ def chart_lines(content: Content, width: int = WIDTH) -> list[Line]:
     if content.relations:
         lines += _relations(content, width)
     lines += finding_lines(content.findings, width)
-    return lines
+    return [fitted(line, width) for line in lines]
 
 
 def finding_lines(findings: Iterable[FindingRow], width: int) -> list[Line]:
