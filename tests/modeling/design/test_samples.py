@@ -229,6 +229,27 @@ class Desk(Entity, table=t):
     assert [desk["person_team"] for desk in desks] == [by_id[desk["person"]]["team"] for desk in desks], "a copy"
 
 
+def test_texts_that_are_called_as_the_parents_are_copies_too() -> None:
+    design = design_from("""
+t = Table("t", partition_key="pk", sort_key="sk")
+class Book(Entity, table=t):
+    key = Key("BOOK#{isbn}", "BOOK")
+    isbn: Attr[str]
+    title: Attr[str]
+    status: Attr[str]
+class Loan(Entity, table=t):
+    key = Key("LOAN#{number}", "BOOK#{isbn}")
+    number: Attr[int]
+    isbn: Attr[str]
+    title: Attr[str]
+    status: Attr[str]
+""")
+    samples = [vars(each) for each in samples_of(design)]
+    titles = {book["isbn"]: book["title"] for book in samples[:4]}
+    assert [loan["title"] for loan in samples[4:]] == [titles[loan["isbn"]] for loan in samples[4:]]
+    assert [loan["status"] for loan in samples[4:]] == [f"status {number}" for number in (1, 2, 3, 4)]
+
+
 def test_the_first_of_a_tree_has_no_parent() -> None:
     design = design_from("""
 t = Table("t", partition_key="pk")

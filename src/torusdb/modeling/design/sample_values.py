@@ -128,6 +128,8 @@ def _text(place: Place, number: int) -> str:
         return _cycled(TITLES, number) if place.entity in WITH_TITLES else f"Title {number + 1}"
     if said in {"person", *PEOPLE}:
         return _unique(NAMES, number)
+    if said == "isbn":
+        return f"97800000{number + 1:05}"
     if said in {"url", "link", "website"}:
         return f"https://example.com/{number + 1}"
     pool = BY_NAME.get(said)

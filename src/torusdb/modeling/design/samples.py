@@ -35,6 +35,9 @@ CHILDREN_TOGETHER: Final = 3
 """So many go to one parent before the next has one: a collection should look like one."""
 TRIES_FOR_EACH: Final = 8
 """Made-up objects can have the key of another; so many are made for each that is wanted."""
+COMMON_NAMES: Final = frozenset(
+    {"comment", "created", "description", "email", "id", "kind", "name", "note", "phone", "state", "status", "type"}
+)
 IDS_OF_AN_ENTITY: Final = 100
 """Customers are 101, 102, …, orders 201, 202, …: an id tells whose it is."""
 
@@ -176,6 +179,7 @@ class _Maker:
     def _references(self, model: EntityModel[Any], number: int) -> dict[str, Any]:
         """What refers to the parents, and what is a copy of theirs (`customer_name`)."""
         values: dict[str, Any] = {}
+        own = {field for relation in self.relations[model] for field in relation.fields} | set(model.primary.fields)
         for place, relation in enumerate(self.relations[model]):
             parents = [each for each in self._parents(relation) if _agree(relation, values, each)]
             first = relation.parent is model and not parents  # of its kind: it has no parent
@@ -189,7 +193,7 @@ class _Maker:
                 continue
             parent = parents[self._parent_number(relation, number, place) % len(parents)]
             values |= {mine: parent[theirs] for mine, theirs in relation.fields.items()}
-            values |= _copies(relation, parent)
+            values = {name: value for name, value in _copies(relation, parent).items() if name not in own} | values
         return {name: value for name, value in values.items() if name in model.parameters}
 
     def _parents(self, relation: Relation) -> list[dict[str, Any]]:
@@ -220,12 +224,15 @@ def _agree(relation: Relation, values: Mapping[str, Any], parent: Mapping[str, A
 
 
 def _copies(relation: Relation, parent: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes that are called after the parent and one of its attributes."""
+    """Attributes that are called after the parent and one of its attributes; and texts that are called as the parent's,
+    unless everything has such."""
     child, tag = relation.child, entity_tag(relation.parent)
     called = {tag + name.replace("_", "").lower(): name for name in parent if name not in relation.fields.values()}
     copies = {}
     for name, codec in child.codecs.items():
         theirs = called.get(name.replace("_", "").lower())
+        if theirs is None and codec.plain is str and name not in COMMON_NAMES:
+            theirs = next((each for each in called.values() if each == name), None)
         if theirs is not None and type_of(codec) == type_of(relation.parent.codecs[theirs]):
             copies[name] = parent[theirs]
     return copies

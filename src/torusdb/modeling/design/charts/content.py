@@ -302,7 +302,7 @@ def _view(table: Table, index: Index | None, items: Sequence[tuple[EntityModel[A
         _holds(index),
         [
             Group(text, [_row(table, where, *each) for each in sorted(members, key=lambda each: _order(sort, each[1]))])
-            for text, members in groups.items()
+            for text, members in (groups.items() if index is None else sorted(groups.items()))
         ],
     )
 
