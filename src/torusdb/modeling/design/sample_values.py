@@ -19,6 +19,7 @@ FIRST_DAY: Final = date(2025, 1, 6)
 FIRST_MOMENT: Final = datetime(2025, 1, 6, 9, 30, tzinfo=UTC)
 EXPIRY_DAYS: Final = 365
 BIRTH_YEARS: Final = 34
+MORE: Final = 4
 FIRST_PRICE: Final = Decimal("19.90")
 PRICE_STEP: Final = Decimal("12.50")
 ELEMENTS: Final = 2
@@ -81,8 +82,9 @@ class Place:
 
 
 def value_for(codec: Codec, place: Place, number: int) -> Any:
-    """The value number `number`, from 0."""
+    """The value number `number`, from 0; what is at most is more than what is at least."""
     kind = codec.plain
+    number += MORE * place.name.startswith("max")
     if kind in _BY_TYPE:
         return _BY_TYPE[kind](place, number)
     if get_origin(kind) is Literal:

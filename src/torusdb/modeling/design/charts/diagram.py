@@ -71,6 +71,7 @@ def diagram(content: Content, ids: Ids, hues: Mapping[tuple[str, str], str]) -> 
         viewBox=f"{-MARGIN:g} {-MARGIN:g} {width:g} {height:g}",
         width=f"{width:g}",
         height=f"{height:g}",
+        style=f"--er-width:{width:g}px",
     )
 
 

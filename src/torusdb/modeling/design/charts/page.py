@@ -152,9 +152,8 @@ class _Page:
         has_filter = any(each.filter for each in table.patterns)
         headings = ["Pattern", "Operation", "Index", "Key condition", *["Filter"] * has_filter, "Requests", "Reads"]
         rows = [tag("tr", self._pattern(table, each, has_filter)) for each in table.patterns]
-        return _table(
-            f"The patterns that read {table.name}, each tried with sample values", headings, tag("tbody", rows)
-        )
+        caption = f"The patterns that read {table.name}, each tried with sample values"
+        return _table(caption, headings, tag("tbody", rows), class_="patterns")
 
     def _pattern(self, table: TableContent, each: PatternRow, has_filter: bool) -> list[Markup]:
         anchor = self.patterns[table.name, each.name]
