@@ -47,7 +47,7 @@ def telling(run: Run) -> Run:
 
 def written(out: Path, text: str) -> bool:
     """Writes a file for the user: all of it, or what was there stays. What cannot be done is told in a line."""
-    new = out.with_name(f".{out.name}.{os.getpid()}")
+    new = out.parent / f".{out.name}.{os.getpid()}"
     try:
         try:
             new.write_text(text, encoding="utf-8")

@@ -69,11 +69,18 @@ def cells_of(text: str) -> int:
 
 
 def cut_to(text: str, width: int) -> str:
-    if cells_of(text) <= width:
-        return text
-    while text and cells_of(text) > width - 1:
-        text = text[:-1]
-    return f"{text}…"
+    """With a sign that there is more."""
+    return text if cells_of(text) <= width else f"{_beginning(text, width - 1)}…"
+
+
+def _beginning(text: str, width: int) -> str:
+    """As much of it as there is room for."""
+    used = 0
+    for place, character in enumerate(text):
+        used += cells_of(character)
+        if used > width:
+            return text[:place]
+    return text
 
 
 def _spans(cell: Cell) -> list[Span]:
@@ -125,14 +132,11 @@ def _wrapped(spans: list[Span], width: int) -> list[Line]:
 
 def _words(text: str, width: int) -> Iterable[str]:
     for word in text.split(" "):
-        rest = word
-        while cells_of(rest) > width:
-            piece = rest[:width]
-            while cells_of(piece) > width:
-                piece = piece[:-1]
+        while cells_of(word) > width:
+            piece = _beginning(word, width)
             yield piece
-            rest = rest[len(piece) :]
-        yield f"{rest} "
+            word = word[len(piece) :]  # noqa: PLW2901 - what is left of it
+        yield f"{word} "
 
 
 def _joined(parts: Sequence[Sequence[Span]], widths: Sequence[int]) -> Line:
