@@ -13,6 +13,7 @@ import pytest
 
 from tests.processes import COMMAND, torusdb
 from torusdb.cli import main
+from torusdb.modeling.design.samples import SAMPLES_OF_EACH
 
 SHOP = str(Path(__file__).parents[1] / "modeling" / "shop.py")
 
@@ -34,6 +35,8 @@ def test_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 def test_how_many_samples(capsys: pytest.CaptureFixture[str]) -> None:
     assert check(SHOP, "--samples", "2") == 0
     assert capsys.readouterr().out.count("PRODUCT#") == 2
+    assert check(SHOP) == 0
+    assert capsys.readouterr().out.count("PRODUCT#") == SAMPLES_OF_EACH, "as --help says"
     assert check(SHOP, "--samples", "0") == 1
     out, said = capsys.readouterr()
     assert (out, said) == ("", "torusdb: There can be 1 to 100 samples of each entity, not 0\n")

@@ -107,7 +107,8 @@ def test_the_text_of_a_check_is_what_the_terminal_shows(monkeypatch: pytest.Monk
     assert repr(checked) == "<check of tests.modeling.shop>"
 
 
-def test_findings_are_in_every_form_and_errors_count_unless_accepted() -> None:
+def test_findings_are_in_every_form_and_errors_count_unless_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "150")
     checked = with_findings(*FINDINGS)
     for text in (str(checked), checked.markdown(), checked.html(), checked.json()):
         assert "Two orders can have one key." in text
@@ -294,6 +295,18 @@ samples = Samples(*(Step(number=number) for number in (10, 9, -1, 100)))
 """)
     (group,) = content_of(design, samples_of(design), []).tables[0].views[0].groups
     assert [row.sort for row in group.rows] == ["-1", "9", "10", "100"]
+
+
+def test_partitions_are_told_apart_by_their_keys_and_not_by_what_is_shown_of_them() -> None:
+    design = design_from("""
+t = Table("t", partition_key=binary_key("pk"))
+class Blob(Entity, table=t):
+    key = Key("{id}")
+    id: Attr[bytes]
+samples = Samples(Blob(id=b"12345678a"), Blob(id=b"12345678b"))
+""")
+    groups = content_of(design, samples_of(design), []).tables[0].views[0].groups
+    assert [group.partition for group in groups] == ["0x3132333435363738…"] * 2
 
 
 def test_two_tables_with_entities_of_one_name() -> None:

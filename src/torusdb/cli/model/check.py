@@ -25,8 +25,6 @@ examples:
 The rows are samples, which 'samples = Samples(Customer(…), …)' in FILE replaces. The exit code is 1 if FILE has no
 design that works, or has one with a finding of the severity error.
 """
-WIDTH_COLUMNS = 100
-"""Of what doesn't go to a terminal."""
 
 
 def add_to(commands: Commands) -> None:
@@ -50,19 +48,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(checked: Check, options: argparse.Namespace) -> None:
     """Whoever has it written needs no more of it in the terminal than what may go wrong."""
-    width = _columns()
     if options.json:
         print(checked.json())
     elif options.markdown is None and options.html is None:
-        _print(checked.lines(width))
+        _print(checked.lines())
     else:
-        _print(checked.finding_lines(width))
-
-
-def _columns() -> int:
-    from shutil import get_terminal_size
-
-    return get_terminal_size((WIDTH_COLUMNS, 0)).columns
+        _print(checked.finding_lines())
 
 
 def _print(lines: list[Line]) -> None:

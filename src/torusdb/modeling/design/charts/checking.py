@@ -45,7 +45,7 @@ class Check:
         return f"<check of {self.name}>"
 
     def __str__(self) -> str:
-        return plain(self.lines(get_terminal_size((WIDTH, 0)).columns))
+        return plain(self.lines())
 
     def _repr_html_(self) -> str:
         """In a notebook: the page, in a frame of its own."""
@@ -54,12 +54,12 @@ class Check:
         frame = tag("iframe", srcdoc=self.html(), style=f"width:100%;height:{NOTEBOOK_FRAME_PIXELS}px;border:0")
         return str(frame)
 
-    def lines(self, width: int) -> list[Line]:
-        """For a terminal."""
-        return chart_lines(self._content, width)
+    def lines(self, width: int | None = None) -> list[Line]:
+        """For a terminal that has so many columns; None: for the one that there is."""
+        return chart_lines(self._content, width or _columns())
 
-    def finding_lines(self, width: int) -> list[Line]:
-        return finding_lines(self.findings, width)
+    def finding_lines(self, width: int | None = None) -> list[Line]:
+        return finding_lines(self.findings, width or _columns())
 
     def markdown(self) -> str:
         from torusdb.modeling.design.charts.markdown import chart_markdown
@@ -118,6 +118,10 @@ class Check:
             ],
             "findings": [_finding_facts(each) for each in self.findings],
         }
+
+
+def _columns() -> int:
+    return get_terminal_size((WIDTH, 0)).columns
 
 
 def _key_facts(key: Any) -> dict[str, Any]:

@@ -291,20 +291,23 @@ def _view(table: Table, index: Index | None, items: Sequence[tuple[EntityModel[A
         for model, item in items
         if all(each.name in item for each in (*partition, *sort))
     ]
-    groups: dict[str, list[tuple[EntityModel[Any], Item]]] = {}
+    partitions: dict[str, list[tuple[EntityModel[Any], Item]]] = {}
     for model, item in held:
-        groups.setdefault(_key_text(partition, item), []).append((model, item))
+        partitions.setdefault(repr([item[each.name] for each in partition]), []).append((model, item))
+    groups = [_group(table, where, members) for members in partitions.values()]
     return View(
         where.name,
         _kind(index),
         [each.name for each in partition],
         [each.name for each in sort],
         _holds(index),
-        [
-            Group(text, [_row(table, where, *each) for each in sorted(members, key=lambda each: _order(sort, each[1]))])
-            for text, members in (groups.items() if index is None else sorted(groups.items()))
-        ],
+        groups if index is None else sorted(groups, key=lambda group: group.partition),
     )
+
+
+def _group(table: Table, where: Table | Index, members: Sequence[tuple[EntityModel[Any], Item]]) -> Group:
+    ordered = sorted(members, key=lambda each: _order(where.sort, each[1]))
+    return Group(_key_text(where.partition, members[0][1]), [_row(table, where, *each) for each in ordered])
 
 
 def _kind(index: Index | None) -> str:
