@@ -84,6 +84,16 @@ def test_a_terminal_that_cannot_show_all_characters(tmp_path: Path) -> None:
     assert "CUSTOMER#101  #ORDER#9999999999999996" in done.stdout
 
 
+def test_who_reads_no_further_is_told_nothing() -> None:
+    command = [*COMMAND, "model", "check", SHOP, "--samples", "100"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1
+
+
 def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("rich", reason="it makes the colours")
     monkeypatch.setenv("COLUMNS", "90")

@@ -31,16 +31,21 @@ def design_command(commands: Commands, name: str, run: Run, *, told: str, exampl
 
 
 def telling(run: Run) -> Run:
-    """What is wrong with a design is told in a line."""
+    """What is wrong with a design is told in a line; who reads no further (`| head`) is told nothing."""
 
     def told(options: argparse.Namespace) -> int:
         from torusdb.modeling import ModelingError
 
         try:
-            return run(options)
+            code = run(options)
+            sys.stdout.flush()
         except ModelingError as error:
             print(f"torusdb: {error}", file=sys.stderr)
             return FAILED
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the end
+            return FAILED
+        return code
 
     return told
 
