@@ -89,6 +89,14 @@ def test_what_does_not_fit_is_cut_or_wrapped() -> None:
     ]
 
 
+@pytest.mark.parametrize("width", range(20, 60))
+def test_nothing_is_lost_where_lines_are_wrapped(width: int) -> None:
+    text = "to be, or not to be: that is the question; whether 'tis nobler in the mind"
+    lines = columns([Column("a"), Column("b", wraps=True)], [["x", text]], width)
+    assert max(cells_of("".join(span.text for span in line)) for line in lines) <= width
+    assert plain(lines[2:]).removeprefix("x").split() == text.split()
+
+
 def test_wide_characters_take_two_places() -> None:
     lines = plain(columns([Column("name"), Column("x")], [["日本語の名前", "1"], ["ab", "2"]], 14)).splitlines()
     assert lines[2:] == ["日本語の名…  1", "ab           2"]

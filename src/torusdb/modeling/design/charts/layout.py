@@ -127,7 +127,7 @@ def _wrapped(spans: list[Span], width: int) -> list[Line]:
                 used = 0
             lines[-1].append(Span(word, span.style))
             used += cells_of(word)
-    return lines
+    return [[*line[:-1], Span(line[-1].text.rstrip(" "), line[-1].style)] if line else line for line in lines]
 
 
 def _words(text: str, width: int) -> Iterable[str]:
