@@ -121,6 +121,8 @@ def test_findings_are_in_every_form_and_errors_count_unless_accepted(monkeypatch
     for text in (str(checked), checked.markdown(), checked.html(), checked.json()):
         assert "Two orders can have one key." in text
         assert "there are few" in text
+    assert str(checked).splitlines()[0].endswith("2 access patterns, 1 error"), "what is accepted is not counted"
+    assert '<a href="#entity-Order"><code>Order.key</code></a>' in checked.html()
     assert checked.has_errors
     assert not with_findings(FINDINGS[1]).has_errors
     assert not with_findings(FINDINGS[0]._replace(accepted="so be it")).has_errors

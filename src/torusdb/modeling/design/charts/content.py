@@ -3,6 +3,7 @@ indexes as they will look. The forms (`terminal`, `markdown`, `page`) lay it out
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from enum import Enum
@@ -365,6 +366,16 @@ def value_text(wire: Wire) -> str:
     if kind == "L":
         return "[" + ", ".join(value_text(each) for each in value) + "]"
     return "{" + ", ".join(value_text({kind[0]: each}) for each in value) + "}"
+
+
+def summary(content: Content) -> list[str]:
+    """How many there are of what; of findings, those that are not accepted."""
+    counts = Counter({"table": len(content.tables)})
+    counts["index"] = sum(len(table.views) - 1 for table in content.tables)
+    counts["entity"] = len(content.entities)
+    counts["access pattern"] = len(content.patterns)
+    counts.update(each.severity for each in content.findings if each.accepted is None)
+    return [counted(number, what) for what, number in counts.items()]
 
 
 def condition_text(pattern: PatternRow) -> str:

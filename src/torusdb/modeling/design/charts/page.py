@@ -22,6 +22,7 @@ from torusdb.modeling.design.charts.content import (
     cut,
     relation_sign,
     relation_text,
+    summary,
 )
 from torusdb.modeling.design.charts.diagram import diagram
 from torusdb.modeling.design.charts.markup import Child, Markup, markup, tag
@@ -120,16 +121,9 @@ class _Page:
         )
 
     def _header(self) -> Markup:
-        content = self.content
-        counts = [
-            counted(len(content.tables), "table"),
-            counted(sum(len(table.views) - 1 for table in content.tables), "index"),
-            counted(len(content.entities), "entity"),
-            counted(len(content.patterns), "access pattern"),
-        ]
-        told = [each.partition(" ") for each in counts]
+        told = [each.partition(" ") for each in summary(self.content)]
         items = [tag("li", tag("b", number), f" {what}") for number, _, what in told]
-        return tag("header", tag("h1", content.name), tag("ul", items, class_="counts"))
+        return tag("header", tag("h1", self.content.name), tag("ul", items, class_="counts"))
 
     # -- findings and patterns
 
@@ -138,13 +132,23 @@ class _Page:
             tag(
                 "tr",
                 tag("td", _severity(each)),
-                tag("td", tag("code", each.subject)),
+                tag("td", self._subject(each.subject)),
                 tag("td", _finding_text(each)),
             )
             for each in findings
         ]
         table = _table("What may go wrong", ["Severity", "About", "Finding"], tag("tbody", rows))
         return tag("section", tag("h2", "Findings"), table, id="findings")
+
+    def _subject(self, subject: str) -> Markup:
+        """With a link to what it is about, if that has a place of its own."""
+        anchors = {name: anchor for (_, name), anchor in (*self.entities.items(), *self.patterns.items())}
+        for table in self.content.tables:
+            for place, view in enumerate(table.views):
+                anchors[view.name if place == 0 else f"{table.name}.{view.name}"] = self.views[table.name, place]
+        anchor = anchors.get(subject) or anchors.get(subject.split(".", maxsplit=1)[0])
+        shown = tag("code", subject)
+        return shown if anchor is None else _link(shown, anchor)
 
     def _patterns(self, table: TableContent) -> Markup:
         if not table.patterns:

@@ -11,10 +11,10 @@ from torusdb.modeling.design.charts.content import (
     TableContent,
     View,
     condition_text,
-    counted,
     filter_text,
     relation_sign,
     relation_text,
+    summary,
 )
 from torusdb.modeling.design.charts.layout import Cell, Column, Line, Span, columns, fitted
 
@@ -54,13 +54,7 @@ def _message(finding: FindingRow) -> str:
 
 
 def _summary(content: Content) -> Line:
-    counts = [
-        counted(len(content.tables), "table"),
-        counted(sum(len(table.views) - 1 for table in content.tables), "index"),
-        counted(len(content.entities), "entity"),
-        counted(len(content.patterns), "access pattern"),
-    ]
-    return [Span(content.name, "bold"), Span(f": {', '.join(counts)}")]
+    return [Span(content.name, "bold"), Span(f": {', '.join(summary(content))}")]
 
 
 def _heading(text: str, note: str = "") -> list[Line]:
