@@ -14,6 +14,7 @@ from tests.modeling.design.designs import design_from
 from torusdb.modeling.design import Check, check, design_of
 from torusdb.modeling.design.charts.content import content_of, printable
 from torusdb.modeling.design.charts.layout import Column, Span, cells_of, columns, plain
+from torusdb.modeling.design.charts.markdown import code, escaped
 from torusdb.modeling.design.samples import samples_of
 
 SHOP = design_of(shop_model)
@@ -158,6 +159,37 @@ def test_tables_of_markdown_have_as_many_cells_in_every_row(source: str | None) 
     assert len(tables) > 5
     for table in tables:
         assert len({len(cells(line)) for line in table.splitlines()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("a", "`a`"),
+        ("", ""),
+        ("a|b", r"`a\|b`"),
+        ("a`b", "``a`b``"),
+        ("`a", "`` `a ``"),
+        (r"a\|b", "<code>a&#92;&#124;b</code>"),
+        ("a\nb", r"`a\nb`"),
+    ],
+)
+def test_code_in_a_cell(text: str, wanted: str) -> None:
+    assert code(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("# a", r"\# a"),
+        ("1. a", r"1\. a"),
+        ("- a", r"\- a"),
+        ("a - b #1.", "a - b #1."),
+        ("<b>|*_[a](b)", r"\<b\>\|\*\_\[a\](b)"),
+        ("a\\|b", r"a\\\|b"),
+    ],
+)
+def test_text_in_markdown_is_text(text: str, wanted: str) -> None:
+    assert escaped(text) == wanted
 
 
 def test_markdown_has_a_diagram() -> None:

@@ -51,10 +51,14 @@ def escaped(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """In a cell a | must be escaped even in code; backticks need a longer fence."""
-    shown = printable(text).replace("|", "\\|")
+    """In a cell a | must be escaped even in code, and cannot be where a backslash is before it; backticks need a longer
+    fence."""
+    shown = printable(text)
     if not shown.strip():
         return ""
+    if "\\|" in shown:
+        return f"<code>{''.join(each if each.isalnum() else f'&#{ord(each)};' for each in shown)}</code>"
+    shown = shown.replace("|", "\\|")
     fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
     space = " " if shown.startswith("`") or shown.endswith("`") else ""
     return f"{fence}{space}{shown}{space}{fence}"
