@@ -27,8 +27,8 @@ PLAIN_INT_BELOW: Final = 10**NUMBER_DIGITS_MAX
 class Codec:
     """`plain`: the type, without Optional. `kinds`: the wire types it writes. `takes`: the Python types it encodes.
     `absent`: makes what is read where nothing is stored; None if something must be. `element`, `members`: the codecs of
-    what it holds. `parts`: of the types that it may be, or of the places of a tuple. `converted`: what is stored is made
-    by functions of the program's own."""
+    what it holds. `parts`: of the types that it may be, or of the places of a tuple. `converted`: what is stored is
+    made by functions of the program's own."""
 
     __slots__ = ("absent", "converted", "decode", "element", "encode", "kinds", "members", "parts", "plain", "takes")
 

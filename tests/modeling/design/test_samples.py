@@ -286,6 +286,30 @@ class Pair(Entity, table=t):
     assert [vars(each)["id"] for each in samples_of(given)] == ["1"]
 
 
+def test_values_that_are_converted_are_made_as_the_program_has_them() -> None:
+    source = """
+import fractions
+t = Table("t", partition_key="pk")
+class Note(Entity, table=t):
+    key = Key("NOTE#{id}")
+    id: Attr[str]
+    body: Attr[str] = attr(stored_as=StoredAs(bytes, write=str.encode, read=bytes.decode))
+"""
+    design = design_from(source)
+    assert [item["body"] for _, item in samples_of(design, 2).items(design.tables[0])] == [
+        {"B": b"body 1"},
+        {"B": b"body 2"},
+    ]
+    own = (
+        source
+        + "    part: Attr[fractions.Fraction] = attr(stored_as=StoredAs(str, write=str, read=fractions.Fraction))\n"
+    )
+    with pytest.raises(
+        ModelError, match=r"No sample of Note can be made \(part is of the type Fraction, which only the program"
+    ):
+        samples_of(design_from(own))
+
+
 def test_what_is_given_must_be_what_can_be_stored() -> None:
     for wrong, message in [
         (lambda: Samples("ann"), "Samples are objects of entities, not 'ann'"),  # type: ignore[arg-type]

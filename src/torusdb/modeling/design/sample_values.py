@@ -12,8 +12,10 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, Literal, get_args, get_origin
 
+from torusdb.modeling.codecs import codec_of
 from torusdb.modeling.design.relations import name_tag
-from torusdb.modeling.scalars import Codec
+from torusdb.modeling.errors import ModelError
+from torusdb.modeling.scalars import Codec, name_of
 
 FIRST_DAY: Final = date(2025, 1, 6)
 FIRST_MOMENT: Final = datetime(2025, 1, 6, 9, 30, tzinfo=UTC)
@@ -83,6 +85,8 @@ class Place:
 
 def value_for(codec: Codec, place: Place, number: int) -> Any:
     """The value number `number`, from 0; what is at most is more than what is at least."""
+    if codec.converted:  # whatever it is stored as, the program has it as this
+        codec = _unconverted(codec, place)
     kind = codec.plain
     number += MORE * place.name.startswith("max")
     if kind in _BY_TYPE:
@@ -94,6 +98,14 @@ def value_for(codec: Codec, place: Place, number: int) -> Any:
     if isinstance(kind, type) and kind.__module__ == "uuid":
         return _uuid(place, number)
     return _composed(codec, place, number)
+
+
+def _unconverted(codec: Codec, place: Place) -> Codec:
+    try:
+        return codec_of(codec.plain, place.name)
+    except ModelError:
+        kind = name_of(codec.plain)
+        raise ModelError(f"{place.name} is of the type {kind}, which only the program itself can make") from None
 
 
 def _composed(codec: Codec, place: Place, number: int) -> Any:

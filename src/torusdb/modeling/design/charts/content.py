@@ -239,6 +239,8 @@ def _notes(declared: Any, codec: Codec) -> Iterable[str]:
         yield ", ".join(str(member.value) for member in codec.plain)
     if codec.members is not None:
         yield ", ".join(f"{name}: {type_text(each)}" for name, each in codec.members.items())
+    if codec.converted:
+        yield f"converted, and stored as {' or '.join(codec.kinds)}"
     if declared.role == "version":
         yield "version, counted with every write"
         return
