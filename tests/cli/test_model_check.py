@@ -27,7 +27,7 @@ def test_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     assert check(SHOP) == 0
     out, said = capsys.readouterr()
     assert said == ""
-    assert out.startswith("tests.modeling.shop: 1 table, 4 indexes, 3 entities, 2 access patterns\n")
+    assert out.startswith("tests.modeling.shop: 1 table, 4 indexes, 3 entities, 2 access patterns")
     assert max(map(len, out.splitlines())) <= 90
     assert "\x1b" not in out
 
@@ -67,6 +67,23 @@ def test_json_is_all_that_is_printed(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert check(SHOP, "--json", "--html", str(tmp_path / "shop.html")) == 0
     facts = json.loads(capsys.readouterr().out)
     assert [each["name"] for each in facts["tables"][0]["patterns"]] == ["customer_with_orders", "orders_by_status"]
+
+
+def test_a_finding_that_is_an_error_fails_a_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "too_many_indexes.py"
+    model.write_text("""
+from torusdb.modeling import *
+from torusdb.modeling.design import *
+indexes = [LocalIndex(f"i{number}", sort_key=f"sk{number}") for number in range(6)]
+t = Table("t", partition_key="pk", sort_key="sk", indexes=indexes)
+class Note(Entity, table=t):
+    key = Key("NOTE#{id}", "NOTE")
+    id: Attr[str]
+""")
+    for arguments in ([], ["--json"], ["--html", str(tmp_path / "chart.html")]):
+        assert check(str(model), *arguments) == 1
+        assert "error" in capsys.readouterr().out
+    del sys.modules["too_many_indexes"]
 
 
 def test_what_is_wrong_with_a_model_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

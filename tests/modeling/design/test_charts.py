@@ -5,27 +5,18 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
-from typing import NamedTuple
 
 import pytest
 
 from tests.modeling import shop as shop_model
 from tests.modeling.design.designs import design_from
-from torusdb.modeling.design import Check, check, design_of
+from torusdb.modeling.design import Check, Finding, check, design_of
 from torusdb.modeling.design.charts.content import content_of, printable
 from torusdb.modeling.design.charts.layout import Column, Span, cells_of, columns, plain
 from torusdb.modeling.design.charts.markdown import code, escaped
 from torusdb.modeling.design.samples import samples_of
 
 SHOP = design_of(shop_model)
-
-
-class Finding(NamedTuple):
-    severity: str
-    rule: str
-    subject: str
-    message: str
-    accepted: str | None = None
 
 
 FINDINGS = [

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from types import ModuleType
 from typing import Any, Final
 
-from torusdb.modeling.design.charts.content import Content, FindingRow, content_of
+from torusdb.modeling.design.charts.content import Content, content_of
 from torusdb.modeling.design.charts.layout import Line, plain
 from torusdb.modeling.design.charts.terminal import WIDTH, chart_lines, finding_lines
+from torusdb.modeling.design.lints import Finding, lint
 from torusdb.modeling.design.loading import Design, design_of, load_design
 from torusdb.modeling.design.samples import SAMPLES_OF_EACH, samples_of
 
@@ -25,7 +25,7 @@ def check(design: Design | ModuleType | str | Path, *, samples: int = SAMPLES_OF
         design = design_of(design)
     elif not isinstance(design, Design):
         design = load_design(design)
-    return Check(content_of(design, samples_of(design, samples), ()))
+    return Check(content_of(design, samples_of(design, samples), lint(design)))
 
 
 class Check:
@@ -34,7 +34,7 @@ class Check:
     def __init__(self, content: Content) -> None:
         self._content = content
         self.name = content.name
-        self.findings: list[FindingRow] = content.findings
+        self.findings: list[Finding] = content.findings
 
     @property
     def has_errors(self) -> bool:
@@ -116,7 +116,7 @@ class Check:
                 }
                 for each in content.relations
             ],
-            "findings": [_finding_facts(each) for each in self.findings],
+            "findings": [each._asdict() for each in self.findings],
         }
 
 
@@ -126,8 +126,3 @@ def _columns() -> int:
 
 def _key_facts(key: Any) -> dict[str, Any]:
     return {**key._asdict(), "partition": dict(key.partition), "sort": dict(key.sort)}
-
-
-def _finding_facts(finding: FindingRow) -> dict[str, Any]:
-    names: Sequence[str] = ("severity", "rule", "subject", "message", "accepted")
-    return {name: getattr(finding, name) for name in names}

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from enum import Enum
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from torusdb.modeling.attributes import MISSING
+from torusdb.modeling.design.lints import Finding
 from torusdb.modeling.design.relations import ManyToMany, Relation, many_to_many, relations_of
 from torusdb.modeling.design.samples import Samples
 from torusdb.modeling.entity import Entity
@@ -31,21 +32,6 @@ END_OF_RANGE: Final = "⟨end⟩"
 """Behind everything that begins with what stands before it."""
 BINARY_BYTES_SHOWN: Final = 8
 _ORDER: Final[dict[str, Callable[[Any], Any]]] = {"S": str.encode, "N": Decimal, "B": bytes}
-
-
-class FindingRow(Protocol):
-    """What a lint has found."""
-
-    @property
-    def severity(self) -> str: ...
-    @property
-    def rule(self) -> str: ...
-    @property
-    def subject(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def accepted(self) -> str | None: ...
 
 
 class PatternRow(NamedTuple):
@@ -138,7 +124,7 @@ class Content(NamedTuple):
     tables: list[TableContent]
     relations: list[Relation]
     joins: list[ManyToMany]
-    findings: list[FindingRow]
+    findings: list[Finding]
 
     @property
     def entities(self) -> list[EntityContent]:
@@ -149,7 +135,7 @@ class Content(NamedTuple):
         return [pattern for table in self.tables for pattern in table.patterns]
 
 
-def content_of(design: Design, samples: Samples, findings: Iterable[FindingRow]) -> Content:
+def content_of(design: Design, samples: Samples, findings: Iterable[Finding]) -> Content:
     relations = relations_of(design.tables)
     return Content(
         design.name,

@@ -10,7 +10,6 @@ from torusdb.modeling.design.charts.content import (
     AttributeRow,
     Content,
     EntityContent,
-    FindingRow,
     KeyRow,
     TableContent,
     View,
@@ -20,6 +19,7 @@ from torusdb.modeling.design.charts.content import (
     relation_sign,
     relation_text,
 )
+from torusdb.modeling.design.lints import Finding
 from torusdb.modeling.design.relations import Relation
 
 VALUE_CHARACTERS_MAX: Final = 60
@@ -70,7 +70,7 @@ def table_of(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str
     return [*lines, ""]
 
 
-def _findings(findings: Iterable[FindingRow]) -> list[str]:
+def _findings(findings: Iterable[Finding]) -> list[str]:
     return table_of(
         ["severity", "about", "finding"],
         [

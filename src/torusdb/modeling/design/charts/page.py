@@ -11,7 +11,6 @@ from torusdb.modeling.design.charts.content import (
     AttributeRow,
     Content,
     EntityContent,
-    FindingRow,
     Group,
     KeyRow,
     PatternRow,
@@ -27,6 +26,7 @@ from torusdb.modeling.design.charts.content import (
 from torusdb.modeling.design.charts.diagram import diagram
 from torusdb.modeling.design.charts.markup import Child, Markup, markup, tag
 from torusdb.modeling.design.charts.style import style_sheet
+from torusdb.modeling.design.lints import Finding
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 """Nothing is fetched and nothing runs, whatever a name in the design looks like."""
@@ -127,7 +127,7 @@ class _Page:
 
     # -- findings and patterns
 
-    def _findings(self, findings: Sequence[FindingRow]) -> Markup:
+    def _findings(self, findings: Sequence[Finding]) -> Markup:
         rows = [
             tag(
                 "tr",
@@ -328,12 +328,12 @@ def _link(shown: Markup, anchor: str) -> Markup:
     return tag("a", shown, href=f"#{anchor}")
 
 
-def _severity(finding: FindingRow) -> Markup:
+def _severity(finding: Finding) -> Markup:
     known = finding.severity if finding.severity in {"error", "warning", "note"} else "note"
     return tag("span", finding.severity, class_=f"badge {known}")
 
 
-def _finding_text(finding: FindingRow) -> Markup:
+def _finding_text(finding: Finding) -> Markup:
     accepted = markup(" ", tag("b", "Accepted: "), finding.accepted) if finding.accepted is not None else None
     return markup(finding.message, " ", tag("span", f"[{finding.rule}]", class_="told"), accepted)
 

@@ -7,7 +7,6 @@ from typing import Final
 
 from torusdb.modeling.design.charts.content import (
     Content,
-    FindingRow,
     TableContent,
     View,
     condition_text,
@@ -17,6 +16,7 @@ from torusdb.modeling.design.charts.content import (
     summary,
 )
 from torusdb.modeling.design.charts.layout import Cell, Column, Line, Span, columns, fitted
+from torusdb.modeling.design.lints import Finding
 
 WIDTH: Final = 100
 WIDTH_MIN: Final = 40
@@ -38,7 +38,7 @@ def chart_lines(content: Content, width: int = WIDTH) -> list[Line]:
     return [fitted(line, width) for line in lines]
 
 
-def finding_lines(findings: Iterable[FindingRow], width: int) -> list[Line]:
+def finding_lines(findings: Iterable[Finding], width: int) -> list[Line]:
     rows: list[list[Cell]] = [
         [Span(each.severity, SEVERITY_STYLES.get(each.severity, "")), each.subject, _message(each)] for each in findings
     ]
@@ -48,7 +48,7 @@ def finding_lines(findings: Iterable[FindingRow], width: int) -> list[Line]:
     return [*_heading("Findings"), *columns(headings, rows, max(width, WIDTH_MIN))]
 
 
-def _message(finding: FindingRow) -> str:
+def _message(finding: Finding) -> str:
     accepted = f" Accepted: {finding.accepted}" if finding.accepted is not None else ""
     return f"{finding.message} [{finding.rule}]{accepted}"
 
