@@ -11,17 +11,16 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from torusdb.modeling.attributes import MISSING
+from torusdb.modeling.design.facts import access_of
 from torusdb.modeling.design.lints import Finding
 from torusdb.modeling.design.relations import ManyToMany, Relation, many_to_many, relations_of
 from torusdb.modeling.design.samples import Samples
+from torusdb.modeling.design.sizes import projected
 from torusdb.modeling.entity import Entity
 from torusdb.modeling.formats import HIGHEST_CHARACTER
 from torusdb.modeling.keys import BoundKey
 from torusdb.modeling.model import EntityModel
 from torusdb.modeling.patterns import Pattern
-from torusdb.modeling.plans import BatchGet, Get
-from torusdb.modeling.queries import Count
-from torusdb.modeling.reads import Read
 from torusdb.modeling.scalars import Codec, Item, Wire, name_of
 from torusdb.modeling.table import GlobalIndex, Index, KeyAttribute, Table
 
@@ -160,8 +159,7 @@ def _table(table: Table, samples: Samples, relations: Sequence[Relation]) -> Tab
 
 
 def _pattern(pattern: Pattern[..., Any]) -> PatternRow:
-    plan = pattern._sample()
-    explained = plan.explain()
+    explained = pattern.explanation
     code = pattern.make.__code__
     return PatternRow(
         name=pattern.name,
@@ -174,22 +172,13 @@ def _pattern(pattern: Pattern[..., Any]) -> PatternRow:
         filter_keeps=pattern.filter_keeps,
         requests=explained.requests,
         reads=explained.reads,
-        entities=[model.name for model in _models(plan)],
+        entities=[model.name for model in access_of(pattern).models],
     )
 
 
 def _readable(condition: str | None) -> str | None:
     """With a sign for the end of a range that is open."""
     return condition and condition.replace(repr(HIGHEST_CHARACTER)[1:-1], END_OF_RANGE)
-
-
-def _models(plan: Any) -> list[EntityModel[Any]]:
-    if isinstance(plan, Get):
-        return [plan.ref.model]
-    if isinstance(plan, BatchGet):
-        return list(dict.fromkeys(ref.model for ref in plan.refs))
-    read: Read[Any] = plan.query if isinstance(plan, Count) else plan
-    return read.models
 
 
 def _entity(model: EntityModel[Any], relations: Sequence[Relation]) -> EntityContent:
@@ -276,7 +265,7 @@ def _view(table: Table, index: Index | None, items: Sequence[tuple[EntityModel[A
     where = table if index is None else index
     partition, sort = where.partition, where.sort
     held = [
-        (model, _projected(table, index, item))
+        (model, projected(item, model, index))
         for model, item in items
         if all(each.name in item for each in (*partition, *sort))
     ]
@@ -309,13 +298,6 @@ def _holds(index: Index | None) -> str:
     if index is None or index.include is None:
         return "all attributes"
     return f"the keys and {', '.join(index.include)}" if index.include else "the keys only"
-
-
-def _projected(table: Table, index: Index | None, item: Item) -> Item:
-    if index is None or index.include is None:
-        return item
-    held = {*index.include, *table.key_names(index)}
-    return {name: wire for name, wire in item.items() if name in held}
 
 
 def _order(sort: Sequence[KeyAttribute], item: Item) -> list[Any]:
