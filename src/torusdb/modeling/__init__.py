@@ -84,6 +84,7 @@ from torusdb.modeling.errors import (
 )
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.keys import BoundKey, Key
+from torusdb.modeling.options import AWS_MANAGED_KEY, TableOptions, Throughput
 from torusdb.modeling.patterns import Pattern, pattern
 from torusdb.modeling.plans import BatchGet, Check, Delete, Get, Put, Ref, ReturningOld, Update, Write
 from torusdb.modeling.queries import Collection, Count, Query, collection
@@ -100,6 +101,7 @@ from torusdb.modeling.updates import Action
 from torusdb.modeling.upserts import Upsert
 
 __all__ = [
+    "AWS_MANAGED_KEY",
     "Action",
     "AsyncResults",
     "AsyncStore",
@@ -140,7 +142,9 @@ __all__ = [
     "Store",
     "StoredAs",
     "Table",
+    "TableOptions",
     "Task",
+    "Throughput",
     "TransactGet",
     "Transaction",
     "TransactionFailed",
