@@ -87,7 +87,7 @@ def _tuple(arguments: tuple[Any, ...], where: str) -> Codec:
     def decode(wire: Wire) -> tuple[Any, ...]:
         return tuple(codec.decode(one) for codec, one in zip(codecs, wire["L"], strict=True))
 
-    return Codec(tuple, "L", encode, decode, takes=(tuple,))
+    return Codec(tuple, "L", encode, decode, takes=(tuple,), parts=tuple(codecs))
 
 
 def _checked_tuple(value: Any, length: int | None) -> tuple[list[Any], int]:
@@ -236,6 +236,7 @@ def or_none(inner: Codec, where: str) -> Codec:
         element=inner.element,
         members=inner.members,
         converted=inner.converted,
+        parts=inner.parts,
     )
 
 
@@ -293,6 +294,7 @@ def _tellable_apart(codecs: list[Codec], where: str) -> Codec:
         encode,
         decode,
         takes=tuple(by_type),
+        parts=tuple(codecs),
     )
 
 

@@ -27,9 +27,10 @@ PLAIN_INT_BELOW: Final = 10**NUMBER_DIGITS_MAX
 class Codec:
     """`plain`: the type, without Optional. `kinds`: the wire types it writes. `takes`: the Python types it encodes.
     `absent`: makes what is read where nothing is stored; None if something must be. `element`, `members`: the codecs of
-    what it holds. `converted`: what is stored is made by functions of the program's own."""
+    what it holds. `parts`: of the types that it may be, or of the places of a tuple. `converted`: what is stored is
+    made by functions of the program's own."""
 
-    __slots__ = ("absent", "converted", "decode", "element", "encode", "kinds", "members", "plain", "takes")
+    __slots__ = ("absent", "converted", "decode", "element", "encode", "kinds", "members", "parts", "plain", "takes")
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class Codec:
         absent: Callable[[], Any] | None = None,
         element: Codec | None = None,
         members: dict[str, Codec] | None = None,
+        parts: tuple[Codec, ...] = (),
         converted: bool = False,
     ) -> None:
         self.plain = plain
@@ -52,6 +54,7 @@ class Codec:
         self.absent = absent
         self.element = element
         self.members = members
+        self.parts = parts
         self.converted = converted
 
     def start(self, value: Any) -> Any:

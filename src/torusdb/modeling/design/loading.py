@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+from torusdb.modeling.design.samples import Samples, joined_samples
 from torusdb.modeling.design.workload import Workload, joined
 from torusdb.modeling.entity import Entity
 from torusdb.modeling.errors import ModelError, ModelingError
@@ -17,11 +18,12 @@ from torusdb.modeling.table import Table
 
 
 class Design(NamedTuple):
-    """What the tools look at. `name`: of the module that it stands in."""
+    """What the tools look at. `name`: of the module that it stands in; `samples`: the objects that its author gives."""
 
     name: str
     tables: list[Table]
     workload: Workload
+    samples: Samples = Samples()
 
 
 def load_design(source: str | Path) -> Design:
@@ -35,7 +37,8 @@ def design_of(module: ModuleType) -> Design:
     if not tables:
         raise ModelError(f"{module.__name__} has no table in it: declare one, as in shop = Table(…), or import it")
     workloads = list({id(value): value for value in values if isinstance(value, Workload)}.values())
-    return Design(module.__name__, tables, joined(workloads))
+    samples = list({id(value): value for value in values if isinstance(value, Samples)}.values())
+    return Design(module.__name__, tables, joined(workloads), joined_samples(samples))
 
 
 def _table_of(value: object) -> Table | None:
