@@ -77,10 +77,11 @@ class TableDraft:
 
 @dataclass
 class ModuleDraft:
-    """`about`: lines that say where it comes from."""
+    """`about`: lines that say where it comes from. `samples`: the source of sample objects."""
 
     about: list[str]
     tables: list[TableDraft]
+    samples: list[str] = field(default_factory=list)
 
 
 class Names:

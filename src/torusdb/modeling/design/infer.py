@@ -154,22 +154,25 @@ class _Drafting:
     # -- the entity
 
     def entity(self, names: Names) -> EntityDraft:
-        called = Counter(self.group.names)
+        called = self._called()
         type_name = called.most_common(1)[0][0] if called else ""
-        name = names.class_name(type_name or self.shape.name, "Entity")
+        name = names.class_name(self.group.names[0] or type_name or self.shape.name, "Entity")
         draft = EntityDraft(name, type_name if self.type_attribute and type_name else name)
-        total = len(self.group.items)
-        draft.comments.append(f"{total:,} items")
+        draft.comments.append(f"{len(self.group.items):,} items")
         if len(called) > 1:
-            others = ", ".join(sorted(set(called) - {type_name}))
-            draft.comments.append(
-                f"{'Of several types' if self.type_attribute else 'Of several forms'} whose keys cannot be told apart: "
-                f"{type_name or 'one without labels'}, {others}"
-            )
+            told = "Of several types" if self.type_attribute else "Of several forms"
+            named = ", ".join(f"{each or 'without labels'}: {count:,}" for each, count in called.most_common())
+            draft.comments.append(f"{told}, whose keys cannot be told apart: {named}")
         draft.keys.append(KeyDraft("key", self.primary[:1], self.primary[1:]))
         explained = self._index_keys(draft)
         self._attributes(draft, names, explained)
         return draft
+
+    def _called(self) -> Counter[str]:
+        """How often the items have which type; without a type, the names of the groups."""
+        if self.type_attribute is None:
+            return Counter(self.group.names)
+        return Counter(item[self.type_attribute]["S"] for item in self.group.items)
 
     def _index_keys(self, draft: EntityDraft) -> set[str]:
         """Adds the keys of the indexes, and gives the key attributes that templates explain: they are written from

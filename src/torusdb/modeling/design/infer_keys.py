@@ -45,7 +45,8 @@ class Templates:
         parts: list[str] = []
         label = ""
         for place, column in enumerate(zip(*segments, strict=True)):
-            literal = self._literal(place, column, range(len(texts)))
+            ends_behind_label = bool(label) and parts[-1] == label and place == len(segments[0]) - 1
+            literal = None if ends_behind_label else self._literal(place, column, range(len(texts)))
             part = literal if literal is not None else self._placeholder(column, range(len(texts)), sorts=sorts)
             if part is None:
                 if len(segments[0]) == 1:

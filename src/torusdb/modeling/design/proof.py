@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from torusdb.modeling.design.infer_types import comparable
 from torusdb.modeling.design.loading import Design, design_of
+from torusdb.modeling.design.source import called
 from torusdb.modeling.errors import ModelError, ModelingError
 from torusdb.modeling.model import EntityModel
 from torusdb.modeling.scalars import Item
@@ -105,6 +106,16 @@ def _has_key(model: EntityModel[Any], item: Item) -> bool:
         if part.attribute.kind not in wire or part.template.parse(wire[part.attribute.kind]) is None:
             return False
     return True
+
+
+def sample_sources(table: Table, items: Sequence[Item], *, has_type: bool) -> list[str]:
+    """The source of objects for the items that are given back as they were, for `Samples`."""
+    found = []
+    for item in items:
+        model = _model_of(table, item, has_type=has_type)
+        if model is not None and not list(_faults(table, item, has_type=has_type)):
+            found.append(called(model.name, vars(model.decode(item))))
+    return found
 
 
 def _key_text(table: Table, item: Item) -> str:

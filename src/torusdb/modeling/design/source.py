@@ -4,11 +4,15 @@ stands in there, it is no code."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+from uuid import UUID
 
 from torusdb.modeling.design.drafts import (
     AttributeDraft,
@@ -27,7 +31,7 @@ LINE_CHARACTERS_MAX: Final = 120
 
 _IMPORTS: Final = {
     "dataclasses": ("dataclass",),
-    "datetime": ("date", "datetime"),
+    "datetime": ("UTC", "date", "datetime"),
     "decimal": ("Decimal",),
     "uuid": ("UUID",),
 }
@@ -45,7 +49,9 @@ _KIT: Final = (
     "number_key",
     "ttl",
 )
-RESERVED: Final = frozenset({*_KIT, *(name for names in _IMPORTS.values() for name in names), "annotations"})
+RESERVED: Final = frozenset(
+    {*_KIT, *(name for names in _IMPORTS.values() for name in names), "annotations", "Samples", "samples"}
+)
 """Names that a module has already; none of its own may be one of them."""
 BUILTINS: Final = frozenset({"str", "int", "bool", "bytes", "set", "list", "dict", "tuple", "float"})
 
@@ -55,8 +61,11 @@ def source_of(module: ModuleDraft) -> str:
     body: list[str] = []
     for table in module.tables:
         body += _table(table, names)
+    if module.samples:
+        body += ["samples = Samples(", *(f"    {each}," for each in module.samples), ")"]
     text = "\n".join(body)
-    return "\n".join([*_doc(module.about), "", "from __future__ import annotations", "", *_imports(text), text]) + "\n"
+    parts = [*_doc(module.about), "", "from __future__ import annotations", "", *_imports(text), text.rstrip("\n")]
+    return "\n".join(parts) + "\n"
 
 
 def quoted(text: str) -> str:
@@ -105,6 +114,8 @@ def _imports(text: str) -> Iterator[str]:
     if found:
         yield ""
     yield f"from torusdb.modeling import {', '.join(name for name in _KIT if name in used)}"
+    if "Samples" in used:
+        yield "from torusdb.modeling.design import Samples"
     yield ""
 
 
@@ -112,6 +123,35 @@ def _without_comments(text: str) -> Iterator[str]:
     """Texts as well are left out: a name that stands only there is not used."""
     for line in text.splitlines():
         yield re.sub(r'"(\\.|[^"\\])*"', '""', line).split("#")[0]
+
+
+def value_source(value: Any) -> str:
+    """The expression that makes a value of an entity's attribute."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, Decimal | UUID):
+        return f'{type(value).__name__}("{value}")'
+    if isinstance(value, datetime):
+        told = [value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond]
+        return f"datetime({', '.join(map(str, told))}, tzinfo=UTC)"
+    if isinstance(value, date):
+        return f"date({value.year}, {value.month}, {value.day})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(value_source, value))}]"
+    if isinstance(value, set):
+        return "{" + ", ".join(sorted(map(value_source, value))) + "}" if value else "set()"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{quoted(name)}: {value_source(each)}" for name, each in value.items()) + "}"
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return called(type(value).__name__, vars(value))
+    assert value is None or isinstance(value, int | bytes), value
+    return repr(value)
+
+
+def called(name: str, values: Mapping[str, Any]) -> str:
+    """What is None is left out: it is what stands in where nothing is said."""
+    given = [f"{field}={value_source(value)}" for field, value in values.items() if value is not None]
+    return f"{name}({', '.join(given)})"
 
 
 # -- tables
@@ -130,7 +170,7 @@ def _table(table: TableDraft, names: Names) -> Iterator[str]:
         for each in entity.dataclasses:
             yield from _dataclass(each)
         yield from _entity(entity, variable, variables)
-    yield ""
+    yield from ("", "")
 
 
 def _declaration(table: TableDraft, variable: str, indexes: Sequence[str]) -> Iterator[str]:
