@@ -61,12 +61,8 @@ def _index_shape(index: Index, options: TableOptions) -> IndexShape:
     return IndexShape(index.name, False, tuple(index.partition), tuple(index.sort), include, throughput)
 
 
-def declared_indexes(shape: TableShape) -> list[Index]:
-    """The indexes of a shape, as a model declares them."""
-    return [_declared_index(each) for each in shape.indexes]
-
-
-def _declared_index(shape: IndexShape) -> Index:
+def declared_index(shape: IndexShape) -> Index:
+    """The index of a shape, as a model declares it."""
     if shape.is_local:
         return LocalIndex(shape.name, sort_key=shape.sort[0], include=shape.include)
     return GlobalIndex(
