@@ -1,10 +1,10 @@
 """What differs between a table as it is declared and as it is, and what to call to change it.
 
 Theory of operation. Both are made into a `TableShape`, and compared member by member. A `Difference` has the requests
-that would end it; without any, it cannot be ended in place, and says why. UpdateTable takes one change of an index at a
-time, and little else beside it, so each difference is a step of its own: `apply` does one, and waits until the table and
-its indexes are ACTIVE before the next. Indexes that go, go before indexes that come, since a table can have only so
-many; an index that is to be another goes and comes."""
+that would end it; without any, it cannot be ended in place, and says why. UpdateTable takes one change of an index at
+a time, and little else beside it, so each difference is a step of its own: `apply` does one, and waits until the table
+and its indexes are ACTIVE before the next. Indexes that go, go before indexes that come, since a table can have only
+so many; an index that is to be another goes and comes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from torusdb.modeling.design.tables import IndexShape, TableShape, declared_index, live_shape, shape_of
 from torusdb.modeling.errors import ModelError
-from torusdb.modeling.options import TableOptions
+from torusdb.modeling.options import TableOptions, Throughput
 from torusdb.modeling.steps import Request
 from torusdb.modeling.table import KeyAttribute, Table, recovery_request, ttl_request
 
@@ -301,7 +301,7 @@ def _text(value: Any) -> str:
         return "on" if value else "off"
     if isinstance(value, dict):
         return ", ".join(f"{key}={text}" for key, text in sorted(value.items()))
-    if isinstance(value, tuple) and hasattr(value, "read"):
+    if isinstance(value, Throughput):
         return f"{value.read} read and {value.write} write units"
     if isinstance(value, tuple):
         return ", ".join(_text(each) for each in value if each is not None)

@@ -69,8 +69,11 @@ class EntityDraft:
 
 @dataclass
 class TableDraft:
+    """`has_type`: whether the items that it was made from have the type attribute."""
+
     shape: TableShape
     type_attribute: str = TYPE_ATTRIBUTE
+    has_type: bool = False
     entities: list[EntityDraft] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
 

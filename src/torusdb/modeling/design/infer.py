@@ -33,7 +33,7 @@ def infer_table(
     separators: Separators = {
         name: separator_of(KeyAttribute(name, kind), items) for name, kind in shape.key_kinds.items()
     }
-    draft = TableDraft(shape, type_attribute or TYPE_ATTRIBUTE)
+    draft = TableDraft(shape, type_attribute or TYPE_ATTRIBUTE, type_attribute is not None)
     if type_attribute is None and items:
         draft.comments.append(
             f"No attribute names the entity of an item, so they were told apart by their keys. The kit writes "

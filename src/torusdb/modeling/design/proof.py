@@ -10,9 +10,10 @@ from itertools import count
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
+from torusdb.modeling.design.drafts import ModuleDraft
 from torusdb.modeling.design.infer_types import comparable
 from torusdb.modeling.design.loading import Design, design_of
-from torusdb.modeling.design.source import called
+from torusdb.modeling.design.source import called, source_of
 from torusdb.modeling.errors import ModelError, ModelingError
 from torusdb.modeling.model import EntityModel
 from torusdb.modeling.scalars import Item
@@ -40,6 +41,24 @@ class Proof(NamedTuple):
     items: int
     exact: int
     discrepancies: list[Discrepancy]
+
+
+class Proposal(NamedTuple):
+    source: str
+    proofs: list[Proof]
+
+
+def proposal(module: ModuleDraft, items: Sequence[Sequence[Item]], *, samples: bool) -> Proposal:
+    """The source of a draft, tried on the items of each of its tables; with `samples`, these stand in it as objects."""
+    design = load_source(source_of(module))
+    proofs = []
+    for draft, table, own in zip(module.tables, design.tables, items, strict=True):
+        proofs.append(prove(table, own, has_type=draft.has_type))
+        if samples:
+            module.samples += sample_sources(table, own, has_type=draft.has_type)
+    source = source_of(module)
+    load_source(source)
+    return Proposal(source, proofs)
 
 
 def load_source(source: str, name: str = "proposed") -> Design:

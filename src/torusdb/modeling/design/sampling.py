@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -59,14 +59,3 @@ class _Segment:
         self.left = start is not None
         self.request["ExclusiveStartKey"] = start
         return answer["Items"], answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
-
-
-def tables_of(client: Any) -> Iterator[str]:
-    """The names of all tables at an endpoint."""
-    more: dict[str, str] = {}
-    while True:
-        answer = client.list_tables(**more)
-        yield from answer["TableNames"]
-        if "LastEvaluatedTableName" not in answer:
-            return
-        more = {"ExclusiveStartTableName": answer["LastEvaluatedTableName"]}

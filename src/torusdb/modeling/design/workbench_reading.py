@@ -9,7 +9,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from torusdb.modeling.design.drafts import AttributeDraft, EntityDraft, KeyDraft, ModuleDraft, Names, TableDraft
 from torusdb.modeling.design.infer import infer_table
@@ -37,12 +37,11 @@ ANNOTATIONS: Final = {
 """Where no row shows more."""
 
 
-class ImportedTable:
+class ImportedTable(NamedTuple):
     """`rows`: those that could be used, by which the draft can be tried."""
 
-    def __init__(self, draft: TableDraft, rows: list[Item]) -> None:
-        self.draft = draft
-        self.rows = rows
+    draft: TableDraft
+    rows: list[Item]
 
 
 def read_workbench(text: str) -> tuple[ModuleDraft, list[ImportedTable]]:
