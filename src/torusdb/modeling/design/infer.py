@@ -158,7 +158,7 @@ class _Drafting:
         type_name = called.most_common(1)[0][0] if called else ""
         name = names.class_name(self.group.names[0] or type_name or self.shape.name, "Entity")
         draft = EntityDraft(name, type_name if self.type_attribute and type_name else name)
-        draft.comments.append(f"{len(self.group.items):,} items")
+        draft.comments.append(f"{len(self.group.items):,} item{'s' * (len(self.group.items) != 1)}")
         if len(called) > 1:
             told = "Of several types" if self.type_attribute else "Of several forms"
             named = ", ".join(f"{each or 'without labels'}: {count:,}" for each, count in called.most_common())

@@ -95,7 +95,7 @@ def groups_of(shape: TableShape, items: Sequence[Item], type_attribute: str | No
     for item, key_shape in zip(items, shapes_of(shape, items), strict=True):
         name = item[type_attribute]["S"] if type_attribute is not None else name_of_shape(key_shape)
         found.setdefault(name if type_attribute is not None else repr(key_shape), Group([name], [])).items.append(item)
-    return sorted(found.values(), key=lambda group: -len(group.items))
+    return sorted(found.values(), key=lambda group: (-len(group.items), group.names))
 
 
 def name_of_shape(shape: Shape) -> str:

@@ -101,7 +101,7 @@ class Templates:
         name = self._names.variable(named_after or attribute, "field")
         codec, spec = own_type(column)
         self.known[name] = Known(codec, [read(codec, spec, text) for text in column])
-        comment = "in the key only"
+        comment = "in the key only" + (f", always of {len(column[0])} digits" if spec else "")
         self.added.append(AttributeDraft(name, codec.plain.__name__, name, in_key=True, comment=comment))
         return "{" + name + (f":{spec}" if spec else "") + "}"
 
@@ -155,7 +155,7 @@ def own_type(column: Sequence[str]) -> tuple[Codec, str]:
     codec = scalar("S", column)
     widths = {len(text) for text in column}
     padded = len(widths) == 1 and all(text.isascii() and text.isdigit() for text in column)
-    if padded and any(text.startswith("0") for text in column) and len(column) >= SHARED_ITEMS_MIN:
+    if padded and any(text.startswith("0") for text in column) and min(widths) > 1 and len(column) >= SHARED_ITEMS_MIN:
         spec = f"0{widths.pop()}"
         numbers = [int(text) for text in column]
         if writes(SCALARS[int], spec, numbers, column, sorts=True):

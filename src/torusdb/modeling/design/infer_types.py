@@ -147,7 +147,7 @@ def choices(values: Sequence[str]) -> str:
         return ""
     if max(map(len, counted)) > CHOICE_CHARACTERS_MAX:
         return ""
-    shown = ", ".join(f"{value!r}: {count:,}" for value, count in counted.most_common())
+    shown = ", ".join(f"{value!r}: {count:,}" for value, count in sorted(counted.items()))
     return f"perhaps an Enum or Literal: {shown}"
 
 

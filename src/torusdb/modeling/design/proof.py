@@ -31,7 +31,8 @@ class Discrepancy(NamedTuple):
     example: str
 
     def __str__(self) -> str:
-        return f"{self.entity or 'no entity'}: {self.what} ({self.items:,} items, as {self.example})"
+        items = f"{self.items:,} item{'s' * (self.items != 1)}"
+        return f"{self.entity or 'no entity'}: {self.what} ({items}, as {self.example})"
 
 
 class Proof(NamedTuple):

@@ -5,7 +5,6 @@ stands in there, it is no code."""
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from torusdb.modeling.options import DEFAULT_OPTIONS, NO_TAGS, TableOptions, Thr
 from torusdb.modeling.table import TYPE_ATTRIBUTE, KeyAttribute
 
 LINE_CHARACTERS_MAX: Final = 120
+_ESCAPE = re.compile(r'\\.|"')
 
 _IMPORTS: Final = {
     "dataclasses": ("dataclass",),
@@ -69,9 +69,9 @@ def source_of(module: ModuleDraft) -> str:
 
 
 def quoted(text: str) -> str:
-    """A literal of Python: JSON's texts are."""
-    shown = json.dumps(text, ensure_ascii=False)
-    return shown if shown.isprintable() else json.dumps(text)
+    """A literal in double quotes."""
+    escaped = repr(f'"{text}')[2:-1]  # Python writes a text that has a double quote in it in single ones
+    return '"' + _ESCAPE.sub(lambda match: {'"': '\\"', "\\'": "'"}.get(match[0], match[0]), escaped) + '"'
 
 
 def plain(text: str) -> str:
