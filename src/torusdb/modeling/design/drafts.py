@@ -99,6 +99,10 @@ class Names:
     def class_name(self, text: str, fallback: str) -> str:
         return self._free("".join(word.capitalize() for word in words(text)), fallback)
 
+    def index_key(self, index: str) -> str:
+        """What an entity's key of an index is called: "by", and what the index is by."""
+        return self.variable(index if words(index)[:1] == ["by"] else f"by {index}", "by")
+
     def _free(self, name: str, fallback: str) -> str:
         name = name[:NAME_CHARACTERS_MAX].strip("_")
         if not name or name[0].isdigit():

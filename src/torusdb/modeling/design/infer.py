@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from torusdb.modeling.design.drafts import AttributeDraft, EntityDraft, KeyDraft, Names, TableDraft, words
+from torusdb.modeling.design.drafts import AttributeDraft, EntityDraft, KeyDraft, Names, TableDraft
 from torusdb.modeling.design.infer_groups import Group, groups_of, separator_of, type_attribute_of
 from torusdb.modeling.design.infer_keys import Known, Templates
 from torusdb.modeling.design.infer_types import TypeGuess, TypeGuesser, is_expiry, scalar
@@ -74,10 +74,7 @@ class _Drafting:
         self.separators = separators
         self.type_attribute = type_attribute
         self.names = Names({*RESERVED, *BUILTINS, "key"})
-        self.key_names = {
-            index.name: self.names.variable(index.name if words(index.name)[:1] == ["by"] else f"by {index.name}", "by")
-            for index in shape.indexes
-        }
+        self.key_names = {index.name: self.names.index_key(index.name) for index in shape.indexes}
         self.fields: dict[str, str] = {}
         """Python names, by those in the table."""
         self.codecs: dict[str, Codec | None] = {}

@@ -6,7 +6,6 @@ up, is found in the sample rows, as it is in a table's items."""
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
@@ -81,6 +80,8 @@ def _table(entry: Any, where: str, names: Names) -> ImportedTable:
     draft = infer_table(shape, rows, names, with_rows if with_rows and not own else None)
     if not rows:
         draft.entities = [_without_rows(table, where, shape, names)]
+    facets = [facet.get("FacetName") for _, facet in _facets(table, where)]
+    draft.entities.sort(key=lambda each: facets.index(each.type_name) if each.type_name in facets else len(facets))
     draft.comments += comments
     _tell_unused(draft, table, where, rows)
     return ImportedTable(draft, rows)
@@ -182,7 +183,7 @@ def wire_of(value: Any, where: str) -> Wire:
         raise ModelError(f"{where} has the type {kind!r}, which DynamoDB does not have")
     try:
         return {kind: _READERS[kind](inner, where)}
-    except (TypeError, ValueError, AttributeError, binascii.Error):
+    except (TypeError, ValueError, ArithmeticError, AttributeError):
         raise ModelError(f"{where} has a value that is none of the type {kind}: {inner!r}") from None
 
 
@@ -214,7 +215,7 @@ def _number(value: Any, where: str) -> str:
     number = Decimal(str(value))
     if not number.is_finite():
         raise ValueError
-    return f"{number.normalize():f}"
+    return f"{number:f}"
 
 
 def _bytes(value: Any, where: str) -> bytes:
@@ -286,7 +287,7 @@ def _without_rows(table: Mapping[str, Any], where: str, shape: TableShape, names
     for index in shape.indexes:
         partition = ["{" + by_stored[each.name] + "}" for each in index.partition]
         sort = ["{" + by_stored[each.name] + "}" for each in index.sort]
-        draft.keys.append(KeyDraft(fields.variable(f"by {index.name}", "by"), partition, sort, index.name))
+        draft.keys.append(KeyDraft(fields.index_key(index.name), partition, sort, index.name))
     return draft
 
 
