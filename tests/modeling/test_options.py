@@ -76,7 +76,7 @@ def test_without_options_a_table_is_paid_by_request_and_nothing_else() -> None:
             }
         ],
     }
-    assert table.settings() == []
+    assert table.settings("plain") == []
 
 
 def test_a_maximum_on_demand_is_that_of_its_indexes_too() -> None:
@@ -124,26 +124,6 @@ def test_time_to_live_is_enabled_with_the_table(client: Recorder) -> None:
     described = client.describe_time_to_live(TableName="sessions")["TimeToLiveDescription"]
     assert described["AttributeName"] == "expires"
     assert described["TimeToLiveStatus"] in {"ENABLING", "ENABLED"}
-
-
-def test_a_table_has_one_time_to_live() -> None:
-    table = Table("two", partition_key="pk")
-
-    class Session(Entity, table=table):
-        key = Key("SESSION#{id}")
-        id: Attr[str]
-        ends: Attr[datetime] = ttl()
-
-    with pytest.raises(
-        ModelError, match=r"^Login keeps its ttl\(\) as until, and the table two has one already, as ends"
-    ):
-
-        class Login(Entity, table=table):
-            key = Key("LOGIN#{id}")
-            id: Attr[str]
-            until: Attr[datetime] = ttl()
-
-    assert list(table.entities) == ["Session"]
 
 
 old = Table("old", partition_key="pk", sort_key="sk", indexes=[GlobalIndex("ranks", partition_key=number_key("rank"))])

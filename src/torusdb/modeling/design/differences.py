@@ -48,7 +48,7 @@ def differences(table: Table, client: Any) -> list[Difference]:
     """In the order in which they would be changed."""
     there = live_shape(client, table.name)
     if there is None:
-        requests = (Request("create_table", table.create_parameters()), *table.settings())
+        requests = (Request("create_table", table.create_parameters()), *table.settings(table.name))
         return [Difference(table.name, "missing table", "the table", _key_text(shape_of(table)), "none", requests)]
     declared = shape_of(table)
     return [*_key_difference(declared, there), *_settings(declared, there, client), *_indexes(table, declared, there)]
