@@ -17,6 +17,7 @@ from torusdb.modeling import (
     Key,
     ModelError,
     PlanRefused,
+    Ref,
     Store,
     Table,
     TableOptions,
@@ -162,6 +163,14 @@ def test_what_is_in_the_key_only_is_read_from_there(lines: Store, client: Record
     assert lines.run(query).all() == [line()]
     assert lines.run(query.only(Line.number, Line.price)).all() == [(2, Decimal(3))]
     assert lines.update(line(), Line.price.set(Decimal(4))) == line(price=Decimal(4))
+
+
+def test_an_upsert_stores_it_in_the_key_only(lines: Store, client: Recorder) -> None:
+    ref = Ref(Line, order="7", day=DAY, number=2)
+    assert lines.upsert(ref, Line.price.set(Decimal(3))) == line()
+    (item,) = client.scan(TableName="old")["Items"]
+    assert item.keys() >= {"pk", "sk", "price"}
+    assert item.keys().isdisjoint({"order", "day", "number"})
 
 
 def test_what_is_in_the_key_only_cannot_be_asked_for_by_a_condition() -> None:

@@ -39,6 +39,10 @@ def infer_table(
             f"No attribute names the entity of an item, so they were told apart by their keys. The kit writes "
             f"{TYPE_ATTRIBUTE} into what it stores, and reads several entities at once only where it is there."
         )
+    if shape.ttl is not None and items and not any(shape.ttl in item for item in items):
+        draft.comments.append(
+            f"The table's time to live is {shape.ttl}, which none of these items has: it is not in the model."
+        )
     kept = _apart([_Drafting(shape, group, separators, type_attribute) for group in found[:ENTITIES_MAX]])
     draft.entities = [each.entity(names) for each in kept]
     if len(found) > ENTITIES_MAX:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from torusdb.modeling.design.loading import Design
@@ -44,7 +45,8 @@ class Export(NamedTuple):
 
 def workbench(design: Design, samples: Samples, now: datetime) -> Export:
     left_out = [each for table in design.tables for each in _left_out(table)]
-    name = design.name.rpartition(".")[2]
+    # A file whose module's name was taken is imported under its path.
+    name = Path(design.name).stem if design.name.endswith(".py") else design.name.rpartition(".")[2]
     document = {
         "ModelName": name,
         "ModelMetadata": {
