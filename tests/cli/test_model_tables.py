@@ -161,6 +161,25 @@ def test_create_changes_only_what_it_is_told_to(
     assert [each["IndexName"] for each in indexes_there] == ["by-post"]
 
 
+def test_create_goes_on_with_what_a_change_brings_out(
+    file: Path, client: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The maximum of an index can be compared only once its table is paid for in the same way."""
+    before = "indexes=[by_mail], options=TableOptions(provisioned=Throughput(5, 5))"
+    file.write_text(MODEL.replace("indexes=[by_mail]", before))
+    assert run("create", file, "--table", "shop") == 0
+    after = tmp_path / "most_of_tables.py"
+    own = 'partition_key="mail_pk", throughput=Throughput(7, 7)'
+    after.write_text(MODEL.replace('partition_key="mail_pk"', own))
+    capsys.readouterr()
+    assert run("create", after, "--table", "shop", "--apply") == 0
+    assert [line.split(": declared")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "shop: how it is paid for",
+        "shop: the throughput of the index by-mail",
+    ]
+    assert run("create", after, "--table", "shop") == 0
+
+
 def test_create_says_what_cannot_be(file: Path, client: Any, capsys: pytest.CaptureFixture[str]) -> None:
     client.create_table(
         TableName="log",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from torusdb.modeling.batches import BatchWrite, batch_get_work, batch_write_work
 from torusdb.modeling.context import Context, utc_now
 from torusdb.modeling.expressions import Condition
+from torusdb.modeling.options import StreamView
 from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, ReturningOld, Update, Write
 from torusdb.modeling.queries import Count
-from torusdb.modeling.options import StreamView
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.shards import random_float

@@ -62,20 +62,22 @@ def run(options: argparse.Namespace) -> int:
     from torusdb.modeling.design.tables import live_shape
 
     progress = Progress()
-    with client_of(options) as client:
-        shape = live_shape(client, options.file)
-        if shape is None:
-            raise ModelError(f"There is no table {options.file} there")
-        items = sample(
-            client,
-            options.file,
-            items_max=options.items_max,
-            capacity=options.capacity,
-            sleep=time.sleep,
-            clock=time.monotonic,
-            progress=lambda count: progress(f"{count:,} items read"),
-        )
-    progress.end()
+    try:
+        with client_of(options) as client:
+            shape = live_shape(client, options.file)
+            if shape is None:
+                raise ModelError(f"There is no table {options.file} there")
+            items = sample(
+                client,
+                options.file,
+                items_max=options.items_max,
+                capacity=options.capacity,
+                sleep=time.sleep,
+                clock=time.monotonic,
+                progress=lambda count: progress(f"{count:,} items read"),
+            )
+    finally:
+        progress.end()
     draft = infer_table(shape, items, Names(RESERVED | BUILTINS))
     about = f"The table {shape.name}: a proposal, made from {len(items):,} of its items. Look through it."
     made = proposal(ModuleDraft([about], [draft]), [items], samples=False)
