@@ -6,6 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 from string import ascii_uppercase
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from tests.modeling.conftest import Recorder
 from tests.modeling.design.proposals import KEYED, PK, SK, index, inferred, item, mypy_faults
 from tests.modeling.shop import MIDNIGHT, Address, Customer, Product, Status, order, shop
@@ -112,6 +115,37 @@ def test_an_index_that_a_template_would_fill_too_much_keeps_its_own_attributes()
     found = inferred(shape, items)
     assert found.proof.exact == 6
     assert 'by_gsi1 = Key("{gsi1_pk}", index=things_gsi1)' in found.lines_of("User")
+
+
+def test_a_part_of_an_indexs_key_without_the_rest_is_left_out_and_told() -> None:
+    shape = KEYED._replace(indexes=(index("gsi1", KeyAttribute("a", "S"), KeyAttribute("b", "S")),))
+    items = [item(pk=f"P#{number}", sk="X", a="1") for number in range(3)]
+    found = inferred(shape, items)
+    assert "# Not in the model: a, a part of an index's key that no item here has all of" in found.source
+    assert [(each.what, each.items) for each in found.proof.discrepancies] == [("a is not written again", 3)]
+
+
+@given(st.data())
+def test_whatever_stands_in_a_table_something_is_proposed(data: st.DataObject) -> None:
+    """It loads, and each item either comes back or is listed."""
+    texts = st.sampled_from(["A", "B#1", "B#2", "c#x#1", "ORDER#2024-01-01", "7", "007", "a|b", "{x}", "ä b", "X#"])
+    values = st.one_of(texts, st.integers(-9, 9), st.booleans(), st.none(), st.binary(max_size=2), st.just(0.5))
+    more = st.dictionaries(st.sampled_from(["type", "n", "A b", "key", "str", "m"]), values, max_size=4)
+    deep = st.one_of(st.lists(values, max_size=2), st.dictionaries(texts, values, max_size=2))
+    parts = st.dictionaries(st.sampled_from(["g1", "g2"]), texts, max_size=2)
+    indexes = (
+        index("first", KeyAttribute("g1", "S"), KeyAttribute("g2", "S")),
+        index("second", KeyAttribute("g2", "S")),
+        index("third", SK, KeyAttribute("rank", "N")),
+    )
+    items = {}
+    for _ in range(data.draw(st.integers(1, 8))):
+        made = item(pk=data.draw(texts), sk=data.draw(texts), **data.draw(parts), **data.draw(more))
+        if data.draw(st.booleans()):
+            made |= item(deep=data.draw(deep), rank=data.draw(st.integers(0, 9)))
+        items[made["pk"]["S"], made["sk"]["S"]] = made
+    found = inferred(KEYED._replace(indexes=indexes), list(items.values()))
+    assert found.proof.exact + sum(each.items for each in found.proof.discrepancies) >= len(items)
 
 
 def test_keys_in_the_manner_of_others() -> None:

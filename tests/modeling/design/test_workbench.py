@@ -247,7 +247,16 @@ def test_values_as_published_models_have_them() -> None:
     assert wire_of({"BOOL": "False"}, "") == {"BOOL": False}
     assert wire_of({"N": "1e2"}, "") == {"N": "100"}
     assert wire_of({"BS": ["AAE="]}, "") == {"BS": [b"\x00\x01"]}
-    for bad in ({"BOOL": "perhaps"}, {"B": "?"}, {"N": "NaN"}, {"N": True}, {"S": 1}, {"M": []}):
+    for bad in (
+        {"BOOL": "perhaps"},
+        {"B": "?"},
+        {"N": "NaN"},
+        {"N": "1e126"},
+        {"N": "1" * 39},
+        {"N": True},
+        {"S": 1},
+        {"M": []},
+    ):
         with pytest.raises(ModelError, match="has a value that is none of the type"):
             wire_of(bad, "here")
 

@@ -27,9 +27,11 @@ Separators = dict[str, str | None]
 def infer_table(
     shape: TableShape, items: Sequence[Item], names: Names, groups: Sequence[Group] | None = None
 ) -> TableDraft:
-    """`names`: of classes, over all tables of a module. `groups`: where it is known which items belong together."""
+    """`names`: of classes, over all tables of a module. `groups`: where it is known which items belong together, and no
+    attribute says so."""
     type_attribute = type_attribute_of(shape, items) if items else None
-    found = list(groups) if groups is not None else groups_of(shape, items, type_attribute)
+    known = list(groups) if groups is not None and type_attribute is None else None
+    found = known if known is not None else groups_of(shape, items, type_attribute)
     separators: Separators = {
         name: separator_of(KeyAttribute(name, kind), items) for name, kind in shape.key_kinds.items()
     }
@@ -218,12 +220,10 @@ class _Drafting:
             for number, item in enumerate(items)
             if all(each.values[number] is not None for each in fields) and all(name in item for name in own)
         ]
+        if complete == having:
+            return templates
         primary = {each.name for each in self.shape.key}
-        return (
-            templates
-            if complete == having
-            else {name: templates[name] if name in primary else None for name in templates}
-        )
+        return {name: template if name in primary else None for name, template in templates.items()}
 
     def _index_template(self, attribute: KeyAttribute, having: list[int], *, sorts: bool) -> str | None:
         for each, template in zip(self.shape.key, self.primary, strict=True):
@@ -242,8 +242,14 @@ class _Drafting:
         total = len(self.group.items)
         keys = [each.name for each in self.shape.key]
         order = sorted(self.presence, key=lambda name: (name not in keys, -self.presence[name], name.lower(), name))
+        keyed = {name for key in draft.keys for name in self._key_names(key.index)}
         for name in order:
             if name in explained or name == self.type_attribute:
+                continue
+            if name in self.shape.key_kinds and name not in keyed:
+                draft.comments.append(
+                    f"Not in the model: {name}, a part of an index's key that no item here has all of"
+                )
                 continue
             values = [item[name] for item in self.group.items if name in item]
             guess = self._guess(guesser, name, values)
@@ -253,6 +259,10 @@ class _Drafting:
                 continue
             draft.attributes.append(self._attribute(name, guess, len(values), total))
         draft.dataclasses = guesser.dataclasses
+
+    def _key_names(self, index: str | None) -> set[str]:
+        found = next((each for each in self.shape.indexes if each.name == index), None)
+        return {each.name for each in ((*found.partition, *found.sort) if found is not None else self.shape.key)}
 
     def _guess(self, guesser: TypeGuesser, name: str, values: list[Wire]) -> TypeGuess | None:
         if name == self.shape.ttl and is_expiry(values):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final, NamedTuple, TypeVar
 
 from torusdb.modeling.design.drafts import AttributeDraft, EntityDraft, KeyDraft, ModuleDraft, Names, TableDraft
@@ -17,7 +18,7 @@ from torusdb.modeling.design.source import BUILTINS, RESERVED
 from torusdb.modeling.design.tables import IndexShape, TableShape
 from torusdb.modeling.errors import ModelError
 from torusdb.modeling.options import TableOptions, Throughput
-from torusdb.modeling.scalars import Item, Wire
+from torusdb.modeling.scalars import SCALARS, Item, Wire
 from torusdb.modeling.table import KeyAttribute
 
 T = TypeVar("T")
@@ -208,13 +209,10 @@ def _text(value: Any, where: str) -> str:
 
 
 def _number(value: Any, where: str) -> str:
-    from decimal import Decimal
-
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise TypeError
     number = Decimal(str(value))
-    if not number.is_finite():
-        raise ValueError
+    SCALARS[Decimal].encode(number)  # refuses what is beyond the numbers of the service
     return f"{number:f}"
 
 
