@@ -38,10 +38,10 @@
 
 **Declaring.** A `Table` has indexes (`GlobalIndex`, `LocalIndex`) whose key attributes hold texts, or what `number_key`
 and `binary_key` say (`KeyAttribute`), and `TableOptions` (capacity as `Throughput`, stream, tags, encryption by a key
-such as `AWS_MANAGED_KEY`, …), with which it is made. An `Entity` has attributes (`Attr`, with `attr`, `computed`, `version` and `ttl`
-for what a type does not say, and `StoredAs` for values that are stored as others) and a `Key` for the table and for
-each index that it is in; `random_shard` spreads a key's partition by chance, `shards=` by an attribute's value. What
-cannot work is a `ModelError` where it is declared.
+such as `AWS_MANAGED_KEY`, …), with which it is made. An `Entity` has attributes (`Attr`, with `attr`, `computed`,
+`version` and `ttl` for what a type does not say, and `StoredAs` for values that are stored as others) and a `Key` for
+the table and for each index that it is in; `random_shard` spreads a key's partition by chance, `shards=` by an
+attribute's value. What cannot work is a `ModelError` where it is declared.
 
 **Saying what.** On the class, an attribute is an `Attribute` and a key a `BoundKey`: `Order.status == "open"` is a
 `Condition`, `Customer.orders.add(1)` an `Action`, `Order.key.query(…)` a `Query`. A `Ref` is an item by its key. Plans
