@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from torusdb.modeling import Table
@@ -61,16 +60,3 @@ def wire(value: Any) -> dict[str, Any]:
 
 def item(**values: Any) -> dict[str, Any]:
     return {name: wire(value) for name, value in values.items()}
-
-
-def mypy_faults(folder: Path, *sources: str) -> str:
-    """What mypy --strict has to say of sources."""
-    from mypy import api
-
-    paths = []
-    for number, source in enumerate(sources):
-        paths.append(folder / f"proposed_{number}.py")
-        paths[-1].write_text(source)
-    options = ["--strict", "--config-file", "", "--no-error-summary", "--cache-dir", str(folder / "cache")]
-    output, problems, _ = api.run([*options, *map(str, paths)])
-    return output + problems

@@ -72,29 +72,30 @@ def _table(entry: Any, where: str, names: Names) -> ImportedTable:
     table = _at(entry, where, dict)
     shape = _shape(table, where)
     comments: list[str] = []
+    seen: set[str] = set()
     groups = [
-        _facet_rows(facet, f"{where}.TableFacets[{number}]", shape, comments) for number, facet in _facets(table, where)
+        Group([_member(facet, "FacetName", place, str)], list(_rows(facet, place, shape, comments, seen)))
+        for place, facet in _facets(table, where)
     ]
-    own = list(_rows(table, where, shape, comments))
+    own = list(_rows(table, where, shape, comments, seen))
     rows = [*own, *(row for group in groups for row in group.items)]
     with_rows = [group for group in groups if group.items]
     draft = infer_table(shape, rows, names, with_rows if with_rows and not own else None)
     if not rows:
         draft.entities = [_without_rows(table, where, shape, names)]
-    facets = [facet.get("FacetName") for _, facet in _facets(table, where)]
+    facets = [group.names[0] for group in groups]
     draft.entities.sort(key=lambda each: facets.index(each.type_name) if each.type_name in facets else len(facets))
+    if any(name.startswith("AutoScaling") for name in _optional(table, "ProvisionedCapacitySettings", where, dict)):
+        comments.append("Left out: its auto scaling, which is no part of a table")
     draft.comments += comments
     _tell_unused(draft, table, where, rows)
     return ImportedTable(draft, rows)
 
 
-def _facets(table: Mapping[str, Any], where: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _facets(table: Mapping[str, Any], where: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for number, facet in enumerate(_optional(table, "TableFacets", where, list)):
-        yield number, _at(facet, f"{where}.TableFacets[{number}]", dict)
-
-
-def _facet_rows(facet: Mapping[str, Any], where: str, shape: TableShape, comments: list[str]) -> Group:
-    return Group([_member(facet, "FacetName", where, str)], list(_rows(facet, where, shape, comments)))
+        place = f"{where}.TableFacets[{number}]"
+        yield place, _at(facet, place, dict)
 
 
 def _shape(table: Mapping[str, Any], where: str) -> TableShape:
@@ -152,12 +153,19 @@ def _options(table: Mapping[str, Any], where: str) -> TableOptions:
 # -- rows
 
 
-def _rows(owner: Mapping[str, Any], where: str, shape: TableShape, comments: list[str]) -> Iterator[Item]:
+def _rows(
+    owner: Mapping[str, Any], where: str, shape: TableShape, comments: list[str], seen: set[str]
+) -> Iterator[Item]:
+    """`seen`: the keys of rows that the table has had, in this facet or another."""
     for number, each in enumerate(_optional(owner, "TableData", where, list)):
         place = f"{where}.TableData[{number}]"
         row = {name: wire_of(wire, f"{place}.{name}") for name, wire in _at(each, place, dict).items()}
         fault = _fault(row, shape)
+        key = repr([row.get(each.name) for each in shape.key])
+        if fault is None and key in seen:
+            fault = "whose key another has"
         if fault is None:
+            seen.add(key)
             yield row
         else:
             comments.append(f"Left out: the sample row {number + 1} of {where}, {fault}")
@@ -264,7 +272,7 @@ def _without_rows(table: Mapping[str, Any], where: str, shape: TableShape, names
     fields = Names(RESERVED | BUILTINS | {"key"})
     by_stored = {each.name: fields.variable(each.name, "field") for each in shape.key}
     draft = EntityDraft(name, name, comments=["There are no sample rows: types are as they are declared"])
-    facets = [_member(facet, "FacetName", where, str) for _, facet in _facets(table, where)]
+    facets = [_member(facet, "FacetName", place, str) for place, facet in _facets(table, where)]
     if facets:
         draft.comments.append(f"Facets: {', '.join(facets)}")
     types = _declared_types(table, where) | dict(shape.key_kinds)
