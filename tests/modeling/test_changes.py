@@ -32,7 +32,7 @@ from torusdb.modeling import (
     changes,
     number_key,
 )
-from torusdb.modeling.table import StreamView
+from torusdb.modeling.options import StreamView
 from torusdb.streams import Consumer
 
 Record = dict[str, Any]

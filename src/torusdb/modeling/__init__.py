@@ -37,10 +37,11 @@
         print(order.number)
 
 **Declaring.** A `Table` has indexes (`GlobalIndex`, `LocalIndex`) whose key attributes hold texts, or what `number_key`
-and `binary_key` say (`KeyAttribute`). An `Entity` has attributes (`Attr`, with `attr`, `computed`, `version` and `ttl`
-for what a type does not say, and `StoredAs` for values that are stored as others) and a `Key` for the table and for
-each index that it is in; `random_shard` spreads a key's partition by chance, `shards=` by an attribute's value. What
-cannot work is a `ModelError` where it is declared.
+and `binary_key` say (`KeyAttribute`), and `TableOptions` (capacity as `Throughput`, stream, tags, encryption by a key
+such as `AWS_MANAGED_KEY`, …), with which it is made. An `Entity` has attributes (`Attr`, with `attr`, `computed`,
+`version` and `ttl` for what a type does not say, and `StoredAs` for values that are stored as others) and a `Key` for
+the table and for each index that it is in; `random_shard` spreads a key's partition by chance, `shards=` by an
+attribute's value. What cannot work is a `ModelError` where it is declared.
 
 **Saying what.** On the class, an attribute is an `Attribute` and a key a `BoundKey`: `Order.status == "open"` is a
 `Condition`, `Customer.orders.add(1)` an `Action`, `Order.key.query(…)` a `Query`. A `Ref` is an item by its key. Plans
@@ -84,6 +85,7 @@ from torusdb.modeling.errors import (
 )
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.keys import BoundKey, Key
+from torusdb.modeling.options import AWS_MANAGED_KEY, TableOptions, Throughput
 from torusdb.modeling.patterns import Pattern, pattern
 from torusdb.modeling.plans import BatchGet, Check, Delete, Get, Put, Ref, ReturningOld, Update, Write
 from torusdb.modeling.queries import Collection, Count, Query, collection
@@ -100,6 +102,7 @@ from torusdb.modeling.updates import Action
 from torusdb.modeling.upserts import Upsert
 
 __all__ = [
+    "AWS_MANAGED_KEY",
     "Action",
     "AsyncResults",
     "AsyncStore",
@@ -140,7 +143,9 @@ __all__ = [
     "Store",
     "StoredAs",
     "Table",
+    "TableOptions",
     "Task",
+    "Throughput",
     "TransactGet",
     "Transaction",
     "TransactionFailed",

@@ -51,6 +51,7 @@ class Declared:
         "default_factory",
         "hidden",
         "hide_expired",
+        "in_key",
         "name",
         "needs",
         "read_only",
@@ -66,6 +67,7 @@ class Declared:
         name: str | None = None,
         hidden: bool = False,
         read_only: bool = False,
+        in_key: bool = False,
         role: Literal["value", "version", "ttl"] = "value",
         hide_expired: bool = False,
         stored_as: StoredAs[Any, Any] | None = None,
@@ -77,6 +79,7 @@ class Declared:
         self.name = name
         self.hidden = hidden
         self.read_only = read_only
+        self.in_key = in_key
         self.role = role
         self.hide_expired = hide_expired
         self.stored_as = stored_as
@@ -92,10 +95,12 @@ def attr(
     hidden: bool = False,
     read_only: bool = False,
     stored_as: StoredAs[Any, Any] | None = None,
+    in_key: bool = False,
 ) -> Any:
     """`name`: what it is called in the table, where that is something else. `hidden`: not shown by `repr`. `read_only`:
     set when the object is made, and never again, by no update either. `stored_as`: how its values become such as can
-    be stored."""
+    be stored. `in_key`: not stored besides the table's key, and read from there (tables that were made without the kit
+    often keep ids so); no filter can ask for it."""
     return Declared(
         default=default,
         default_factory=default_factory,
@@ -103,6 +108,7 @@ def attr(
         hidden=hidden,
         read_only=read_only,
         stored_as=stored_as,
+        in_key=in_key,
     )
 
 

@@ -73,7 +73,7 @@ def format_of(field: str, codec: Codec, spec: str, where: str) -> Format:
 def bare_format(field: str, codec: Codec, kind: str, where: str) -> Format:
     """Of a field that is all of a key attribute of the type N or B, which holds the value itself."""
     _check_not_converted(codec, where)
-    if codec.kinds != (kind,) or codec.absent is not None:
+    if codec.kinds != (kind,):
         raise ModelError(
             f"{where} is of the type {name_of(codec.plain)}, which a key attribute of the type {kind} does not hold"
         )

@@ -40,6 +40,7 @@ class EntityModel(Generic[E]):
         self.ttl = _only_one(self.name, "ttl", attributes)
         self.hidden_by = self.ttl if self.ttl is not None and self.ttl._declared.hide_expired else None
         """The attribute by which what has expired is hidden."""
+        self.in_key = {name: each for name, each in attributes.items() if each._declared.in_key}
         self._check_names()
         self.keys = self._bind(keys)
         self.primary = self.keys[PRIMARY]
@@ -56,6 +57,8 @@ class EntityModel(Generic[E]):
     def _check_names(self) -> None:
         stored: dict[str, str] = {}
         for name, attribute in self.attributes.items():
+            if name in self.in_key:
+                continue
             if attribute._stored == self.table.type_attribute:
                 raise ModelError(
                     f"{self.name}.{name} is stored as {attribute._stored}, where the table keeps the entity's name"
@@ -97,7 +100,7 @@ class EntityModel(Generic[E]):
         for key in self.keys.values():
             for part in key.parts:
                 name = part.attribute.name
-                owner = next((field for field, each in self.attributes.items() if each._stored == name), None)
+                owner = next((field for field, each in self.stored_attributes() if each._stored == name), None)
                 if owner is None:
                     continue
                 whole = part.template.source == f"{{{owner}}}" and self.codecs[owner].kinds == (part.attribute.kind,)
@@ -107,7 +110,7 @@ class EntityModel(Generic[E]):
                         "name it otherwise, or make the template {" + owner + "}"
                     )
         names = {part.attribute.name for key in self.keys.values() for part in key.parts}
-        for field, attribute in self.attributes.items():
+        for field, attribute in self.stored_attributes():
             if attribute._stored in self.table.key_kinds and attribute._stored not in names:
                 raise ModelError(
                     f"{self.name}.{field} is stored as {attribute._stored}, the key attribute of an index "
@@ -156,10 +159,36 @@ class EntityModel(Generic[E]):
         self.factories = {name: of.default_factory for name, _, of in given if of.default_factory is not None}
         self.required = self.parameters - self.defaults.keys() - self.factories.keys()
         self.stored_as_null = frozenset(name for name, each, _ in given if each._stores_none)
-        self._writers = [(name, each._stored, each._codec.encode) for name, each in self.attributes.items()]
-        self._readers = [(name, each._stored, each._codec.decode, self._absent(name)) for name, each, _ in given]
+        self._writers = [(name, each._stored, each._codec.encode) for name, each in self.stored_attributes()]
+        self._readers = [self._reader(name, each) for name, each, _ in given]
         self._type = {"S": self.type_name}
         self._keys = list(self.keys.values())
+
+    def stored_attributes(self) -> list[tuple[str, Attribute[Any]]]:
+        """All that have an attribute of the item to themselves."""
+        return [(name, each) for name, each in self.attributes.items() if name not in self.in_key]
+
+    def _reader(
+        self, name: str, attribute: Attribute[Any]
+    ) -> tuple[str, str, Callable[[Any], Any], Callable[[], Any] | None]:
+        """Field, stored name, what reads its wire, and what stands in where nothing is stored."""
+        if name not in self.in_key:
+            return name, attribute._stored, attribute._codec.decode, self._absent(name)
+        part = next((part for part in self.primary.parts if name in part.template.fields), None)
+        if part is None or self.primary.shards > 1:
+            reason = "is sharded" if part is not None else "does not have it"
+            raise ModelError(
+                f"{self.name}.{name} is to be read from the table's key, and {self.primary.label} {reason}"
+            )
+        template, kind = part.template, part.attribute.kind
+
+        def decode(wire: Any) -> Any:
+            values = template.parse(wire[kind])
+            if values is None:
+                raise InvalidValue(f"the template {template.source!r} cannot have written it")
+            return values[name]
+
+        return name, part.attribute.name, decode, None
 
     def _absent(self, name: str) -> Callable[[], Any] | None:
         """Makes what is read where nothing is stored; None if something must be."""
@@ -233,8 +262,7 @@ class EntityModel(Generic[E]):
 
     def reader(self, name: str) -> Callable[[Item], Any]:
         """Reads one attribute of an item, as `decode` does."""
-        attribute = self.attributes[name]
-        stored, decode, absent = attribute._stored, attribute._codec.decode, self._absent(name)
+        _, stored, decode, absent = self._reader(name, self.attributes[name])
 
         def read(item: Item) -> Any:
             try:

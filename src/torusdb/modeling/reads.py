@@ -190,7 +190,7 @@ class Read(Generic[T]):
         if texts:
             parameters["FilterExpression"] = " AND ".join(texts)
         if self.chosen:
-            names = [each._stored for each in self.chosen]
+            names = [each._stored for each in self.chosen if not each._declared.in_key]
             names += [name for name in self.table.key_names(self.index) if name not in names]
             parameters["ProjectionExpression"] = ", ".join(placeholders.name(name) for name in names)
         if self.is_consistent:
@@ -209,7 +209,10 @@ class Read(Generic[T]):
             return
         held = {*index.include, *self.table.key_names(index)}
         wanted = {
-            each._stored: repr(each) for model in self.models for each in self.chosen or model.attributes.values()
+            each._stored: repr(each)
+            for model in self.models
+            for each in self.chosen or model.attributes.values()
+            if not each._declared.in_key
         }
         wanted |= {model.ttl._stored: repr(model.ttl) for model in hiding(self.models) if model.ttl is not None}
         if mixed or len(self.models) > 1:
@@ -240,6 +243,8 @@ def check_condition(models: Sequence[EntityModel[Any]], condition: Condition) ->
         if not own or operand._path[0] not in names:
             kinds = " or ".join(model.name for model in models)
             raise PlanRefused(f"{operand!r} is no attribute of {kinds}")
+        if isinstance(operand, Attribute) and operand._declared.in_key:
+            raise PlanRefused(f"{operand!r} is kept in the key only, where no condition can ask for it")
 
 
 def readable(condition: Condition) -> str:

@@ -105,7 +105,7 @@ class _Rewriting:
         if key.shard_by is not None and any(part in key.partition for part in parts):
             fields.add(key.shard_by)
         values = {field: self._value(field, key.label) for field in key.fields if field in fields}
-        own = {attribute._stored for attribute in self.model.attributes.values()}
+        own = {attribute._stored for _, attribute in self.model.stored_attributes()}
         absent = any(value is None for value in values.values())
         for part in parts:
             name = part.attribute.name

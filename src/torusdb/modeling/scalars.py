@@ -43,8 +43,8 @@ class Codec:
         absent: Callable[[], Any] | None = None,
         element: Codec | None = None,
         members: dict[str, Codec] | None = None,
-        converted: bool = False,
         parts: tuple[Codec, ...] = (),
+        converted: bool = False,
     ) -> None:
         self.plain = plain
         self.kinds = (kinds,) if isinstance(kinds, str) else kinds
@@ -54,8 +54,8 @@ class Codec:
         self.absent = absent
         self.element = element
         self.members = members
-        self.converted = converted
         self.parts = parts
+        self.converted = converted
 
     def start(self, value: Any) -> Any:
         """The value that a lower bound stands for: a date is the first moment of its day where times are stored."""

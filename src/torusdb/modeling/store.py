@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from torusdb.modeling.batches import BatchWrite, batch_get_work, batch_write_work
 from torusdb.modeling.context import Context, utc_now
 from torusdb.modeling.expressions import Condition
+from torusdb.modeling.options import StreamView
 from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, ReturningOld, Update, Write
 from torusdb.modeling.queries import Count
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.shards import random_float
 from torusdb.modeling.steps import Pause, Request, Step, Together, Work
-from torusdb.modeling.table import StreamView, Table
+from torusdb.modeling.table import Table
 from torusdb.modeling.tasks import Plan, Task, work_of
 from torusdb.modeling.transact_gets import TransactGet, transact_get_work
 from torusdb.modeling.transactions import AsyncTransaction, Transaction
@@ -70,12 +71,6 @@ class _Store:
     def _create_parameters(self, stream: StreamView | None) -> dict[str, Any]:
         return {**self.table.create_parameters(stream=stream), "TableName": self.table_name}
 
-    def _ttl_parameters(self) -> dict[str, Any] | None:
-        name = self.table.ttl_attribute
-        if name is None:
-            return None
-        return {"TableName": self.table_name, "TimeToLiveSpecification": {"Enabled": True, "AttributeName": name}}
-
 
 class Store(_Store):
     """The entities of a table, through a boto3 client: `Store(shop, boto3.client("dynamodb"))`. May be used by several
@@ -96,13 +91,13 @@ class Store(_Store):
         self._sleep = sleep
 
     def create_table(self, *, stream: StreamView | None = None) -> None:
-        """Makes the table with its indexes, paid by request, waits until it can be used, and has what expires dropped
-        where an entity has a TTL. `stream`: makes a stream of its changes, which keeps this of each."""
+        """Makes the table with its indexes and options, waits until it can be used, and has what expires dropped where
+        an entity has a TTL. `stream`: makes a stream of its changes, which keeps this of each, whatever the options
+        have."""
         self._client.create_table(**self._create_parameters(stream))
         self._client.get_waiter("table_exists").wait(TableName=self.table_name, WaiterConfig=CREATION_POLLS)
-        ttl = self._ttl_parameters()
-        if ttl is not None:
-            self._client.update_time_to_live(**ttl)
+        for request in self.table.settings(self.table_name):
+            self._do(request)
 
     def get(self, kind: type[E], /, **key: Any) -> E | None:
         """The entity with this key; None if there is none."""
@@ -244,9 +239,8 @@ class AsyncStore(_Store):
     async def create_table(self, *, stream: StreamView | None = None) -> None:
         await self._client.create_table(**self._create_parameters(stream))
         await self._client.get_waiter("table_exists").wait(TableName=self.table_name, WaiterConfig=CREATION_POLLS)
-        ttl = self._ttl_parameters()
-        if ttl is not None:
-            await self._client.update_time_to_live(**ttl)
+        for request in self.table.settings(self.table_name):
+            await self._do(request)
 
     async def get(self, kind: type[E], /, **key: Any) -> E | None:
         return await self._perform(get_work(Get(kind, **key), self._context))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from torusdb.modeling.errors import ModelError
+from torusdb.modeling.options import DEFAULT_OPTIONS, StreamView, TableOptions, Throughput
+from torusdb.modeling.steps import Request
 
 if TYPE_CHECKING:
     from torusdb.modeling.model import EntityModel
@@ -16,8 +18,6 @@ KEY_ATTRIBUTES_MAX: Final = 4
 TYPE_ATTRIBUTE: Final = "_type"
 
 Kind: TypeAlias = Literal["S", "N", "B"]
-StreamView: TypeAlias = Literal["NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY"]
-"""What a stream keeps of a change besides the keys."""
 
 
 class KeyAttribute(NamedTuple):
@@ -40,7 +40,7 @@ def binary_key(name: str) -> KeyAttribute:
 
 class GlobalIndex:
     """A global secondary index. Its key may have several attributes for either part. `include`: the attributes that it
-    holds besides the keys, () for none; all of them if it isn't given."""
+    holds besides the keys, () for none; all of them if it isn't given. `throughput`: its own, if not the table's."""
 
     def __init__(
         self,
@@ -49,11 +49,15 @@ class GlobalIndex:
         partition_key: KeyNames,
         sort_key: KeyNames = (),
         include: Sequence[str] | None = None,
+        throughput: Throughput | None = None,
     ) -> None:
         self.name = name
         self.partition = _attributes(partition_key)
         self.sort = _attributes(sort_key)
         self.include = include
+        self.throughput = throughput
+        if throughput is not None:
+            throughput.check(f"The index {name}")
         if not self.partition or max(len(self.partition), len(self.sort)) > KEY_ATTRIBUTES_MAX:
             raise ModelError(
                 f"The index {name} needs 1 to {KEY_ATTRIBUTES_MAX} attributes of the partition key, "
@@ -81,8 +85,8 @@ Index: TypeAlias = GlobalIndex | LocalIndex
 
 
 class Table:
-    """`type_attribute`: the attribute that names each item's entity. `entities`: those declared in it, by that name;
-    `patterns`: the access patterns that read from it."""
+    """`type_attribute`: the attribute that names each item's entity. `options`: what it is set to when it is made.
+    `entities`: those declared in it, by that name; `patterns`: the access patterns that read from it."""
 
     def __init__(
         self,
@@ -92,8 +96,11 @@ class Table:
         sort_key: str | KeyAttribute | None = None,
         indexes: Sequence[Index] = (),
         type_attribute: str = TYPE_ATTRIBUTE,
+        options: TableOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.name = name
+        self.options = options
+        options.check(f"The table {name}")
         self.partition = _attributes(partition_key)
         self.sort = _attributes(sort_key) if sort_key is not None else []
         self.indexes = tuple(indexes)
@@ -136,23 +143,57 @@ class Table:
         return list(dict.fromkeys(each.name for each in attributes))
 
     def create_parameters(self, *, stream: StreamView | None = None) -> dict[str, Any]:
-        """What `client.create_table(**…)` takes to make it, paid by request; with `stream`, a stream that keeps this of
-        each change."""
+        """What `client.create_table(**…)` takes to make it; with `stream`, a stream that keeps this of each change,
+        whatever the options have. What can be set on a table only once it is there stands in `settings`."""
         parameters: dict[str, Any] = {
             "TableName": self.name,
             "AttributeDefinitions": [
                 {"AttributeName": name, "AttributeType": kind} for name, kind in self.key_kinds.items()
             ],
             "KeySchema": _schema(self.partition, self.sort),
-            "BillingMode": "PAY_PER_REQUEST",
+            **self.options.create_parameters(),
         }
         if stream is not None:
             parameters["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": stream}
         for member, kind in (("GlobalSecondaryIndexes", GlobalIndex), ("LocalSecondaryIndexes", LocalIndex)):
-            indexes = [_index_parameters(index) for index in self.indexes if isinstance(index, kind)]
+            indexes = [self.index_parameters(index) for index in self.indexes if isinstance(index, kind)]
             if indexes:
                 parameters[member] = indexes
         return parameters
+
+    def index_parameters(self, index: Index) -> dict[str, Any]:
+        projection: dict[str, Any] = {"ProjectionType": "ALL"}
+        if index.include is not None:
+            projection = {"ProjectionType": "INCLUDE" if index.include else "KEYS_ONLY"}
+            if index.include:
+                projection["NonKeyAttributes"] = list(index.include)
+        throughput = self.options.throughput(index.throughput) if isinstance(index, GlobalIndex) else {}
+        return {
+            "IndexName": index.name,
+            "KeySchema": _schema(index.partition, index.sort),
+            "Projection": projection,
+            **throughput,
+        }
+
+    def settings(self, name: str) -> list[Request]:
+        """What is to be called once the table can be used: time to live, and backups to any moment. `name`: what it is
+        called there."""
+        requests = []
+        if self.ttl_attribute is not None:
+            requests.append(ttl_request(name, self.ttl_attribute, enabled=True))
+        if self.options.point_in_time_recovery:
+            requests.append(recovery_request(name, enabled=True))
+        return requests
+
+
+def ttl_request(table: str, attribute: str, *, enabled: bool) -> Request:
+    specification = {"Enabled": enabled, "AttributeName": attribute}
+    return Request("update_time_to_live", {"TableName": table, "TimeToLiveSpecification": specification})
+
+
+def recovery_request(table: str, *, enabled: bool) -> Request:
+    specification = {"PointInTimeRecoveryEnabled": enabled}
+    return Request("update_continuous_backups", {"TableName": table, "PointInTimeRecoverySpecification": specification})
 
 
 def _attributes(names: KeyNames) -> list[KeyAttribute]:
@@ -167,12 +208,3 @@ def _schema(partition: Sequence[KeyAttribute], sort: Sequence[KeyAttribute]) -> 
         for key_type, attributes in (("HASH", partition), ("RANGE", sort))
         for each in attributes
     ]
-
-
-def _index_parameters(index: Index) -> dict[str, Any]:
-    projection: dict[str, Any] = {"ProjectionType": "ALL"}
-    if index.include is not None:
-        projection = {"ProjectionType": "INCLUDE" if index.include else "KEYS_ONLY"}
-        if index.include:
-            projection["NonKeyAttributes"] = list(index.include)
-    return {"IndexName": index.name, "KeySchema": _schema(index.partition, index.sort), "Projection": projection}

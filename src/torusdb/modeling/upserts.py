@@ -87,7 +87,7 @@ class _Filling:
     def _fill(self, name: str, attribute: Attribute[Any]) -> None:
         if name in self.ref.values:
             self.sources[name] = _Source(self.ref.values[name], known=False, fresh=False)
-            if attribute._stored not in self.ref.key:
+            if attribute._stored not in self.ref.key and name not in self.model.in_key:
                 self.assignments.append((attribute._stored, stored_wire(attribute, self.ref.values[name])))
             return
         action = self.changes.get(name)
@@ -122,7 +122,7 @@ class _Filling:
     def _write_key(self, key: BoundKey[Any]) -> None:
         """Attribute by attribute; but if it may be absent, then as a whole, since it is there as a whole or not."""
         groups = [key.parts] if key.may_be_absent else [[part] for part in key.parts]
-        own = {attribute._stored for attribute in self.model.attributes.values()}
+        own = {attribute._stored for _, attribute in self.model.stored_attributes()}
         for parts in groups:
             fields = _fields(key, parts)
             _, fresh = self._origin(fields, key.label)

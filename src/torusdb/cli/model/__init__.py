@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from torusdb.cli.model import check, plan
+from torusdb.cli.model import check, create, export, import_, infer, plan
 
 if TYPE_CHECKING:
     from torusdb.cli.model.command import Commands
 
-COMMANDS = (check, plan)
+COMMANDS = (check, plan, export, import_, infer, create)
 
 EXAMPLES = """\
 examples:
   torusdb model check shop.py           every access pattern, and what may go wrong
   torusdb model plan shop.py            capacity, partitions and cost
+  torusdb model export shop.py --to terraform
+  torusdb model import shop.json        a data model of NoSQL Workbench, as Python
+  torusdb model infer shop              a model for a table that is there
+  torusdb model create shop.py          make its tables; say what differs
 
 The file is Python, and is run. 'torusdb model COMMAND --help' has more.
 """

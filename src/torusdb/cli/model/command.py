@@ -15,8 +15,21 @@ Run: TypeAlias = Callable[[argparse.Namespace], int]
 FAILED = 1
 
 
-def design_command(commands: Commands, name: str, run: Run, *, told: str, examples: str) -> argparse.ArgumentParser:
-    """A command with a FILE, the Python file or module that holds the design (`options.file`)."""
+DESIGN_FILE = "The Python file (shop.py) or module (shop.model) of the design."
+
+
+def design_command(
+    commands: Commands,
+    name: str,
+    run: Run,
+    *,
+    told: str,
+    examples: str,
+    file_help: str = DESIGN_FILE,
+    metavar: str = "FILE",
+) -> argparse.ArgumentParser:
+    """A command with a FILE, the Python file or module that holds the design (`options.file`), or what is to become
+    one."""
     parser = commands.add_parser(
         name,
         help=told,
@@ -26,7 +39,7 @@ def design_command(commands: Commands, name: str, run: Run, *, told: str, exampl
         allow_abbrev=False,
     )
     parser.set_defaults(run=telling(run), parser=parser)
-    parser.add_argument("file", metavar="FILE", help="The Python file (shop.py) or module (shop.model) of the design.")
+    parser.add_argument("file", metavar=metavar, help=file_help)
     return parser
 
 
