@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from order_entry.landing import Landing, land
@@ -36,7 +37,7 @@ def rank(store: Store) -> Callable[[str, Sequence[Record]], None]:
         credits_ = list(latest_credits(records).values())
         for start in range(0, len(credits_), ORDERS_PER_TRANSACTION_MAX):
             chunk = credits_[start : start + ORDERS_PER_TRANSACTION_MAX]
-            land(store, lambda landing, chunk=chunk: _credit(store, landing, chunk))  # type: ignore[misc]
+            land(store, partial(_credit, store, chunk))
 
     return handle
 
@@ -75,7 +76,7 @@ def credit_of(order: Order) -> Credit:
     )
 
 
-def _credit(store: Store, landing: Landing, new: Sequence[Credit]) -> None:
+def _credit(store: Store, new: Sequence[Credit], landing: Landing) -> None:
     changes: dict[Place, tuple[Decimal, int]] = defaultdict(lambda: NO_CHANGE)
     old = store.get_many([Ref(Credit, order=each.order) for each in new], consistent=True)
     for before, after in zip(old, new, strict=True):
