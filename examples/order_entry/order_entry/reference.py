@@ -108,7 +108,7 @@ def _detail(each: Any) -> Row:
             name = f"{each.first_name} {each.last_name}"
             return ("Employee", each.id, name, each.hired, None, each.salary)
         case model.Assignment():
-            return ("Assignment", each.department, each.title, each.since, each.until, None)
+            return ("Job", each.department, each.title, each.since, each.until, None)
         case model.Quota():
             return ("Quota", None, each.quarter, None, None, each.amount)
         case _:

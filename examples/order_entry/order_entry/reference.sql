@@ -74,20 +74,15 @@ CREATE INDEX order_items_by_product ON order_items (product);
 SELECT 'Employee' AS kind, id, first_name || ' ' || last_name AS what, hired AS since, NULL AS until, salary AS amount
 FROM employees WHERE id = :employee
 UNION ALL
-SELECT * FROM (
-    SELECT 'Assignment', department, title, since, until, NULL
-    FROM job_history JOIN jobs ON jobs.id = job WHERE employee = :employee ORDER BY since DESC
-)
+SELECT 'Job', department, title, since, until, NULL
+FROM job_history JOIN jobs ON jobs.id = job WHERE employee = :employee
 UNION ALL
-SELECT * FROM (
-    SELECT 'Quota', NULL, quarter, NULL, NULL, amount FROM quotas WHERE employee = :employee ORDER BY quarter
-)
+SELECT 'Quota', NULL, quarter, NULL, NULL, amount FROM quotas WHERE employee = :employee
 UNION ALL
-SELECT * FROM (
-    SELECT 'Sales', count(DISTINCT number), quarter, NULL, NULL, sum(quantity * unit_price)
-    FROM orders JOIN order_items ON "order" = number
-    WHERE representative = :employee AND status <> 'CANCELLED' GROUP BY quarter ORDER BY quarter
-);
+SELECT 'Sales', count(DISTINCT number), quarter, NULL, NULL, sum(quantity * unit_price)
+FROM orders JOIN order_items ON "order" = number
+WHERE representative = :employee AND status <> 'CANCELLED' GROUP BY quarter
+ORDER BY kind, since DESC, what;
 
 -- employees_by_name
 SELECT id, first_name, last_name, email FROM employees
@@ -118,10 +113,10 @@ SELECT id, first_name, last_name FROM employees WHERE warehouse = :warehouse ORD
 
 -- product_demand_and_supply
 SELECT 'Inventory' AS kind, warehouse, NULL AS "order", NULL AS line, quantity
-FROM (SELECT * FROM inventories WHERE product = :product ORDER BY warehouse)
+FROM inventories WHERE product = :product
 UNION ALL
-SELECT 'OrderItem', warehouse, "order", line, quantity
-FROM (SELECT * FROM order_items WHERE product = :product ORDER BY "order", line);
+SELECT 'OrderItem', warehouse, "order", line, quantity FROM order_items WHERE product = :product
+ORDER BY kind, "order", line, warehouse;
 
 -- customers_of_representative
 SELECT id, name, email FROM customers WHERE representative = :representative ORDER BY name, id;
@@ -143,7 +138,8 @@ WHERE title = :title ORDER BY name, employees.id;
 SELECT quantity FROM inventories WHERE product = :product AND warehouse = :warehouse;
 
 -- total_inventory
-SELECT sum(quantity) AS stock FROM inventories WHERE product = :product;
+SELECT coalesce(sum(quantity), 0) AS stock FROM products LEFT JOIN inventories ON product = products.id
+WHERE products.id = :product GROUP BY products.id;
 
 -- ranking
 SELECT representative, count(DISTINCT number) AS orders, sum(quantity * unit_price) AS total
