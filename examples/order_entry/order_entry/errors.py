@@ -40,7 +40,7 @@ class OutOfStock(Conflict):
 
 class AlreadyThere(Conflict):
     def __init__(self, kind: str, key: str) -> None:
-        super().__init__(f"There is a {kind} {key} already")
+        super().__init__(f"{kind.capitalize()} {key} is there already")
 
 
 class WrongStatus(Conflict):

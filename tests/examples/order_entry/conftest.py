@@ -12,6 +12,7 @@ from order_entry.generate import generate, load
 from order_entry.model import table
 from order_entry.reference import Reference
 from order_entry.system import System, in_this_process
+from tests.examples.order_entry.business import business
 from torusdb.modeling import Entity, Store
 
 CUSTOMERS = 40
@@ -57,3 +58,15 @@ def world(request: pytest.FixtureRequest) -> World:
     """Nobody may change it."""
     found: World = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture
+def system() -> Iterator[System]:
+    with business(stream=True) as found:
+        yield found
+
+
+@pytest.fixture
+def store(system: System) -> Store:
+    """Of a small business, for one test to change."""
+    return system.store
