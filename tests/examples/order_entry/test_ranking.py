@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -216,6 +217,57 @@ def test_two_workers_with_the_same_records_at_once(system: System) -> None:
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(work, range(4)))
     assert_right(system.store, orders)
+
+
+def is_of_an_order(record: Record) -> bool:
+    return bool(record["dynamodb"]["Keys"]["sk"]["S"] == "ORDER")
+
+
+class Interrupted:
+    """A client on which something else happens between what a worker has read and what it writes."""
+
+    def __init__(self, client: Any, between: Callable[[], Any]) -> None:
+        self.client, self.between = client, between
+        self.interrupted = False
+
+    def __getattr__(self, method: str) -> Any:
+        if method == "transact_write_items" and not self.interrupted:
+            self.interrupted = True
+            self.between()
+        return getattr(self.client, method)
+
+
+def test_a_worker_that_another_overtakes_begins_again(system: System) -> None:
+    """Once with other orders of the same representative, once with the very same change."""
+    store, handle = system.store, rank(system.store)
+    sell(store, "C1", 1, number="N1")
+    sell(store, "C1", 1, number="N2")
+    handle("shard", records_of(system))
+
+    def interrupted(between: Callable[[], Any], records: list[Record]) -> None:
+        client = Interrupted(system.dynamodb, between)
+        rank(Store(table, client))("shard", records)
+        assert client.interrupted
+
+    sell(store, "C1", 1, number="N3")
+    sell(store, "C1", 1, number="N4")
+    orders = {each["dynamodb"]["Keys"]["pk"]["S"]: each for each in records_of(system) if is_of_an_order(each)}
+    third, fourth = orders["ORDER#N3"], orders["ORDER#N4"]
+    interrupted(lambda: handle("shard", [third]), [fourth])
+    assert standings(store) == [("E1", 4, Decimal("39.96"))]
+
+    cancel_order(store, "N1")
+    cancelled = records_of(system)
+    interrupted(lambda: handle("shard", cancelled), cancelled)
+    assert standings(store) == [("E1", 3, Decimal("29.97"))]
+
+    advance_order(store, "N2", Status.PACKED)
+    store.delete(Ref(Order, number="N2"))
+    records = [each for each in records_of(system) if each["dynamodb"]["Keys"]["pk"]["S"] == "ORDER#N2"]
+    packed, deleted = (each for each in records if is_of_an_order(each) and each["eventName"] != "INSERT")
+    interrupted(lambda: handle("shard", [packed, deleted]), [packed])
+    handle("shard", [deleted])
+    assert standings(store) == [("E1", 2, Decimal("19.98"))]
 
 
 def test_the_ranking_is_that_of_sql(system: System) -> None:
