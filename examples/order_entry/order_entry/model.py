@@ -336,7 +336,8 @@ def ranking(quarter: str) -> Query[Sales]:
     return Sales.by_rank.query(Sales.quarter == quarter).reverse()
 
 
-# Not one of the fourteen, but an order is nothing without its items.
+FOURTEEN: Final = dict(table.patterns)
+"""By name; what follows is not one of them, but an order is nothing without its items."""
 
 
 @pattern("An order with its items. Table, pk = ORDER#<number>")

@@ -62,10 +62,12 @@ class Reference:
                 self.connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({places})", rows)
         self.connection.commit()
 
-    def ask(self, question: str, **values: Any) -> list[Row]:
-        """The answer of the SQL that has a pattern's name."""
-        bound = {name: stored(value) for name, value in values.items()}
-        return self.connection.execute(self.questions[question], bound).fetchall()
+    def ask(self, question: str, limit: int | None = None, **values: Any) -> list[Row]:
+        """The answer of the SQL that has a pattern's name, or the first rows of it."""
+        sql = self.questions[question]
+        if limit is not None:
+            sql = f"{sql.rstrip().rstrip(';')} LIMIT {limit}"
+        return self.connection.execute(sql, {name: stored(value) for name, value in values.items()}).fetchall()
 
 
 def stored(value: Any) -> Any:
