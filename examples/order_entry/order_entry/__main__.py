@@ -12,10 +12,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
 from rich.table import Table as Grid
 
 from order_entry import report
-from order_entry.benchmark import measure
+from order_entry.benchmark import VALUES, measure
 from order_entry.generate import WORKERS, generate, load
 from order_entry.meter import Meter
 from order_entry.model import FOURTEEN, Customer, Inventory, quarter_of, ranking, table, total_inventory
@@ -104,6 +105,7 @@ def rank(endpoint: Annotated[str, typer.Option(metavar="URL", help="The server."
 def benchmark(
     customers: Annotated[int, typer.Option(min=1, help="At the smallest size.")] = 1000,
     size: Annotated[list[int] | None, typer.Option(min=1, help="A multiple of it. Repeatable.")] = None,
+    values: Annotated[int, typer.Option(min=1, help="For how many values each pattern is asked.")] = VALUES,
     output: Annotated[Path, typer.Option(help="The directory of the page and the plot.")] = RESULTS,
 ) -> None:
     """The fourteen patterns as the data grows: 1, 10 and 100 times, beside the same questions in SQL.
@@ -112,7 +114,7 @@ def benchmark(
     """
     command = shlex.join(["python", "-m", "order_entry", *sys.argv[1:]])
     with _progress(None) as advance:
-        measured = measure(customers, sorted(size or [1, 10, 100]), advance)
+        measured = measure(customers, sorted(size or [1, 10, 100]), advance, values)
     page = report.write(measured, command, output)
     out.print(f"Written: {page} and {page.with_name(report.PLOT)}")
 
@@ -151,7 +153,7 @@ def _progress(total: int | None) -> Iterator[Callable[[str, int], None]]:
 
 
 def _ask_all(system: System, reference: Reference) -> None:
-    grid = Grid("pattern", "asked with", "requests", "items read", "capacity", "found")
+    grid = Grid(Column("pattern", no_wrap=True), "asked with", "requests", "items read", "capacity", "found")
     for pattern in FOURTEEN.values():
         (values,) = sample(reference, pattern.name, 1)
         meter = Meter(system.dynamodb)

@@ -45,13 +45,13 @@ def text(measured: Measured, command: str) -> str:
         "",
         f"`{command}`: {measured.customers:,} customers at 1×. Items in the table: {held}.",
         "",
-        "Each figure is the mean (items, capacity) or the median (time) over values that occur in the data. *Items* are "
-        "those of the answer, *read* those that were looked at for it. A question to the fifteen shards costs at least "
-        f"fifteen times half a unit. Of {' and '.join(f'`{name}`' for name in LIMITED)} the first "
+        "Each figure is the mean (items, capacity) or the median (time) over values that occur in the data. "
+        "*Items* are those of the answer, *read* those that were looked at for it. A question to the fifteen shards "
+        f"costs at least fifteen times half a unit. Of {' and '.join(f'`{name}`' for name in LIMITED)} the first "
         f"{max(LIMITED.values())} are asked for, and `orders_by_status` is asked for fewer days in more data.",
         "",
-        "Both databases are in the process of the benchmark, with their data on disk. The table is asked through boto3, "
-        "SQLite by a function call: look at how each grows, not at one beside the other.",
+        "Both databases are in the process of the benchmark, with their data on disk. The table is asked through "
+        "boto3, SQLite by a function call: look at how each grows, not at one beside the other.",
         "",
         f"![Milliseconds of each pattern]({PLOT})",
         "",
