@@ -61,8 +61,8 @@ def demo(customers: Customers = 200, seed: Seed = 1) -> None:
 def patterns() -> None:
     """What is sent for each of the fourteen questions."""
     for each in FOURTEEN.values():
-        out.print(f"[bold]{each.description}[/]", highlight=False)
-        out.print(f"{each.explanation}\n", highlight=False, markup=False)
+        out.print(f"[bold]{each.description}[/]", highlight=False, soft_wrap=True)
+        out.print(f"{each.explanation}\n", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command("generate")

@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from order_entry.__main__ import app
@@ -16,7 +17,12 @@ from tests.processes import serving
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments, env={"COLUMNS": "200", "TERM": "dumb"})
+    return CliRunner().invoke(app, arguments)
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("order_entry.__main__.out", Console(width=200))
 
 
 def test_the_demo_shows_each_pattern_and_what_an_order_changes() -> None:
