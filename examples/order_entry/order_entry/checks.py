@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Final, TypeVar
 
@@ -12,9 +12,11 @@ from torusdb.modeling import Entity, Get, Store
 
 E = TypeVar("E", bound=Entity)
 
-TEXT_CHARACTERS_MAX: Final = 200
+TEXT_BYTES_MAX: Final = 200
+"""Three of them fit into a sort key, of which the service takes 1024 bytes."""
 QUANTITY_MAX: Final = 1_000_000
 AMOUNT_MAX: Final = Decimal(10_000_000)
+YEARS: Final = range(1900, 3000)
 CENT: Final = Decimal("0.01")
 
 
@@ -25,10 +27,10 @@ def text(field: str, value: str) -> str:
     stripped = value.strip()
     if not stripped:
         raise InvalidInput(field, "must not be empty")
-    if len(stripped) > TEXT_CHARACTERS_MAX:
-        raise InvalidInput(field, f"must not have more than {TEXT_CHARACTERS_MAX} characters")
     if "#" in stripped or not stripped.isprintable():
         raise InvalidInput(field, "must not have a # or control characters in it")
+    if len(stripped.encode()) > TEXT_BYTES_MAX:
+        raise InvalidInput(field, f"must not be longer than {TEXT_BYTES_MAX} bytes")
     return stripped
 
 
@@ -50,13 +52,16 @@ def amount(field: str, value: Decimal) -> Decimal:
 def day(field: str, value: date) -> date:
     if not isinstance(value, date) or isinstance(value, datetime):
         raise InvalidInput(field, f"must be a date, not {value!r}")
+    if value.year not in YEARS:
+        raise InvalidInput(field, f"must be in the years {YEARS.start} to {YEARS.stop - 1}, not {value}")
     return value
 
 
 def moment(field: str, value: datetime) -> datetime:
     if not isinstance(value, datetime) or value.utcoffset() is None:
         raise InvalidInput(field, f"must be a time with a time zone, not {value!r}")
-    return value
+    day(field, value.date())
+    return value.astimezone(UTC)
 
 
 def listed(field: str, values: Sequence[object], items_max: int) -> None:

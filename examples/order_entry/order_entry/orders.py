@@ -44,7 +44,7 @@ def place_order(
 
 def new_number(placed: datetime) -> str:
     """Sorts by time; what follows makes it unique."""
-    return f"{placed.astimezone(UTC):%Y%m%d-%H%M%S}-{token_hex(4)}"
+    return f"{placed:%Y%m%d-%H%M%S}-{token_hex(4)}"
 
 
 def _checked(lines: Sequence[Line]) -> list[Line]:
@@ -80,13 +80,16 @@ def _place(
         )
         for count, line in enumerate(lines, start=1)
     ]
+    total = sum((item.unit_price * item.quantity for item in items), Decimal(0))
+    if total > checks.AMOUNT_MAX:
+        raise InvalidInput("lines", f"come to {total}, and an order is of {checks.AMOUNT_MAX} at most")
     order = Order(
         number=number,
         customer=customer_id,
         representative=customer.representative,
         placed=placed,
         status=Status.OPEN,
-        total=sum((item.unit_price * item.quantity for item in items), Decimal(0)),
+        total=total,
     )
     transaction = landing.transaction
     transaction.insert(order)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
+from order_entry.errors import OrderEntryError
 from order_entry.model import (
     Assignment,
     Customer,
@@ -89,3 +93,25 @@ def total(store: Store, product: str) -> int:
     found = store.run(total_inventory(product))
     assert found is not None
     return found.stock
+
+
+def assert_refused(store: Store, request: Callable[[Store], Any], kind: type[OrderEntryError], message: str) -> None:
+    """It is told so, and nothing has changed."""
+    before = contents(store)
+    with pytest.raises(kind) as caught:
+        request(store)
+    assert str(caught.value) == message
+    assert contents(store) == before
+
+
+def outcomes(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """What each gave or raised, all at once."""
+
+    def one(call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except OrderEntryError as error:
+            return error
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(one, calls))

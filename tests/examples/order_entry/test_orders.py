@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -25,7 +24,7 @@ from order_entry.model import (
 )
 from order_entry.orders import LINES_MAX, Line, advance_order, cancel_order, place_order
 from order_entry.stock import receive_goods
-from tests.examples.order_entry.business import contents, quantity, total
+from tests.examples.order_entry.business import assert_refused, contents, outcomes, quantity, total
 from torusdb.modeling import Ref, Store
 
 PLACED = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
@@ -103,6 +102,16 @@ REFUSED: dict[str, tuple[Callable[[Store], Any], type[OrderEntryError], str]] = 
         InvalidInput,
         "placed: must be a time with a time zone, not datetime.datetime(2026, 1, 1, 0, 0)",
     ),
+    "a time that is none": (
+        lambda store: place_order(store, "C1", [Line("P1", "W1", 1)], placed=datetime.min.replace(tzinfo=UTC)),
+        InvalidInput,
+        "placed: must be in the years 1900 to 2999, not 0001-01-01",
+    ),
+    "more than the ranking can count": (
+        lambda store: place_order(store, "C1", [Line("P2", "W1", 500_001)]),
+        InvalidInput,
+        "lines: come to 10000020, and an order is of 10000000 at most",
+    ),
     "no such customer": (
         lambda store: place_order(store, "C9", [Line("P1", "W1", 1)]),
         NotFound,
@@ -151,11 +160,7 @@ REFUSED: dict[str, tuple[Callable[[Store], Any], type[OrderEntryError], str]] = 
 def test_what_is_refused_is_told_and_changes_nothing(
     store: Store, request_: Callable[[Store], Any], kind: type[OrderEntryError], message: str
 ) -> None:
-    before = contents(store)
-    with pytest.raises(kind) as caught:
-        request_(store)
-    assert str(caught.value) == message
-    assert contents(store) == before
+    assert_refused(store, request_, kind, message)
 
 
 def test_an_order_number_is_taken_once(store: Store) -> None:
@@ -232,19 +237,6 @@ def test_a_customer_who_gets_another_representative_while_they_order_is_asked_ag
 
 
 # At once
-
-
-def outcomes(calls: list[Callable[[], Any]]) -> list[Any]:
-    """What each gave or raised, all at once."""
-
-    def one(call: Callable[[], Any]) -> Any:
-        try:
-            return call()
-        except OrderEntryError as error:
-            return error
-
-    with ThreadPoolExecutor(len(calls)) as threads:
-        return list(threads.map(one, calls))
 
 
 def test_of_many_orders_for_the_last_piece_one_wins(store: Store) -> None:
