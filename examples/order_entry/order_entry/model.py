@@ -300,7 +300,7 @@ def employees_in_warehouse(warehouse: str) -> Query[Employee]:
 
 
 @pattern(
-    "8. Order items of a product, behind its inventory in each warehouse. gsi3, PRODUCT#<id>, INVENTORY# to ORDER#"
+    "8. Order items of a product with its inventories, which come first. gsi3, PRODUCT#<id>, INVENTORY# to ORDER#"
 )
 def product_demand_and_supply(product: str) -> Query[Inventory | OrderItem]:
     return collection(Inventory.of_product, OrderItem.of_product).query(Inventory.product == product)
