@@ -299,9 +299,7 @@ def employees_in_warehouse(warehouse: str) -> Query[Employee]:
     return Employee.in_warehouse.query(Employee.warehouse == warehouse)
 
 
-@pattern(
-    "8. Order items of a product with its inventories, which come first. gsi3, PRODUCT#<id>, INVENTORY# to ORDER#"
-)
+@pattern("8. Order items of a product with its inventories, which come first. gsi3, PRODUCT#<id>, INVENTORY# to ORDER#")
 def product_demand_and_supply(product: str) -> Query[Inventory | OrderItem]:
     return collection(Inventory.of_product, OrderItem.of_product).query(Inventory.product == product)
 

@@ -115,3 +115,17 @@ def outcomes(calls: Sequence[Callable[[], Any]]) -> list[Any]:
 
     with ThreadPoolExecutor(len(calls)) as threads:
         return list(threads.map(one, calls))
+
+
+class Interrupted:
+    """A client on which something else happens between what was read and what is written."""
+
+    def __init__(self, client: Any, between: Callable[[], Any]) -> None:
+        self.client, self.between = client, between
+        self.interrupted = False
+
+    def __getattr__(self, method: str) -> Any:
+        if method == "transact_write_items" and not self.interrupted:
+            self.interrupted = True
+            self.between()
+        return getattr(self.client, method)

@@ -24,7 +24,7 @@ from order_entry.model import (
 )
 from order_entry.orders import LINES_MAX, Line, advance_order, cancel_order, place_order
 from order_entry.stock import receive_goods
-from tests.examples.order_entry.business import assert_refused, contents, outcomes, quantity, total
+from tests.examples.order_entry.business import Interrupted, assert_refused, contents, outcomes, quantity, total
 from torusdb.modeling import Ref, Store
 
 PLACED = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
@@ -214,25 +214,38 @@ def test_goods_are_added_to_the_warehouse_and_to_the_total(store: Store) -> None
     assert (total(store, "P1"), total(store, "P2")) == (20, 11)
 
 
-def test_a_customer_who_gets_another_representative_while_they_order_is_asked_again(store: Store) -> None:
-    """The order is of whom the customer has when it lands, not of whom they had when it was begun."""
+def test_what_changes_while_an_order_is_placed_is_as_it_is_when_it_lands(store: Store) -> None:
+    """Not as it was when the order was begun."""
 
-    class Meddler:
-        """A client that changes the customer before the first transaction goes out."""
+    def other_terms() -> None:
+        store.update(Ref(Customer, id="C1"), Customer.representative.set("E2"))
 
-        def __init__(self, client: Any) -> None:
-            self.client, self.done = client, False
+    def other_price() -> None:
+        store.update(Ref(Product, id="P1"), Product.list_price.set(Decimal("12.00")))
 
-        def __getattr__(self, method: str) -> Any:
-            if method == "transact_write_items" and not self.done:
-                self.done = True
-                store.update(Ref(Customer, id="C1"), Customer.representative.set("E2"))
-            return getattr(self.client, method)
+    def sold_out() -> None:
+        place_order(store, "C2", [Line("P1", "W1", 8)])
 
-    meddler = Meddler(store._client)
-    order = place_order(Store(store.table, meddler), "C1", [Line("P1", "W1", 1)])
-    assert meddler.done
-    assert order.representative == "E2"
+    def place(between: Callable[[], Any]) -> Order:
+        client = Interrupted(store._client, between)
+        try:
+            return place_order(Store(store.table, client), "C1", [Line("P1", "W1", 1)])
+        finally:
+            assert client.interrupted
+
+    assert (place(other_terms).representative, total(store, "P1")) == ("E2", 14)
+    assert (place(other_price).total, total(store, "P1")) == (Decimal(12), 13)
+    with pytest.raises(OutOfStock, match="Warehouse W1 has 0 of product P1, and 1 are wanted"):
+        place(sold_out)
+    assert total(store, "P1") == 5
+
+
+def test_an_order_that_is_packed_while_it_is_cancelled_is_not_cancelled(store: Store) -> None:
+    place_order(store, "C1", [Line("P1", "W1", 1)], number="N1")
+    client = Interrupted(store._client, lambda: advance_order(store, "N1", Status.PACKED))
+    with pytest.raises(WrongStatus, match="Order N1 is PACKED"):
+        cancel_order(Store(store.table, client), "N1")
+    assert client.interrupted
     assert total(store, "P1") == 14
 
 

@@ -26,7 +26,7 @@ from order_entry.model import (
     orders_of_representative,
 )
 from order_entry.orders import Line, place_order
-from tests.examples.order_entry.business import HIRED, assert_refused, contents, outcomes
+from tests.examples.order_entry.business import HIRED, Interrupted, assert_refused, contents, outcomes
 from torusdb.modeling import Ref, Store
 
 SOMEONE: dict[str, Any] = {
@@ -125,6 +125,31 @@ def test_a_customer_gets_another_representative_and_orders_stay_with_the_old_one
     day = order.placed.date()
     assert store.run(orders_of_representative("E1", day, day)).all() == [order]
     assert store.run(orders_of_representative("E2", day, day)).all() == []
+
+
+def test_a_job_that_ends_while_it_is_being_ended_ends_once(store: Store) -> None:
+    """Who comes second ends the job that has begun meanwhile."""
+    client = Interrupted(
+        store._client, lambda: transfer(store, "E1", department="D2", warehouse=None, since=date(2023, 1, 1))
+    )
+    promote(Store(store.table, client), "E1", job="SA_MAN", salary=Decimal(5000), since=date(2024, 1, 1))
+    assert client.interrupted
+    jobs = [each for each in store.run(employee_details("E1")) if isinstance(each, Assignment)]
+    assert [(each.job, each.department, each.since, each.until) for each in jobs] == [
+        ("SA_MAN", "D2", date(2024, 1, 1), None),
+        ("SA_REP", "D2", date(2023, 1, 1), date(2024, 1, 1)),
+        ("SA_REP", "D1", HIRED, date(2023, 1, 1)),
+    ]
+
+
+def test_who_is_promoted_meanwhile_gets_no_customer(store: Store) -> None:
+    def promoted() -> None:
+        promote(store, "E1", job="SA_MAN", salary=Decimal(5000), since=date(2024, 1, 1))
+
+    client = Interrupted(store._client, promoted)
+    with pytest.raises(InvalidInput, match="must be a sales representative, and E1 is none"):
+        change_representative(Store(store.table, client), "C1", "E1")
+    assert client.interrupted
 
 
 def hiring(**changes: Any) -> Callable[[Store], Any]:

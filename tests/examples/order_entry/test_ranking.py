@@ -18,7 +18,7 @@ from order_entry.ranking import ORDERS_PER_TRANSACTION_MAX, credit_of, rank
 from order_entry.reference import Reference, rows_of
 from order_entry.stock import receive_goods
 from order_entry.system import System
-from tests.examples.order_entry.business import entities
+from tests.examples.order_entry.business import Interrupted, entities
 from torusdb.modeling import Ref, Scan, Store
 
 PLACED = datetime(2026, 1, 1, tzinfo=UTC)
@@ -221,20 +221,6 @@ def test_two_workers_with_the_same_records_at_once(system: System) -> None:
 
 def is_of_an_order(record: Record) -> bool:
     return bool(record["dynamodb"]["Keys"]["sk"]["S"] == "ORDER")
-
-
-class Interrupted:
-    """A client on which something else happens between what a worker has read and what it writes."""
-
-    def __init__(self, client: Any, between: Callable[[], Any]) -> None:
-        self.client, self.between = client, between
-        self.interrupted = False
-
-    def __getattr__(self, method: str) -> Any:
-        if method == "transact_write_items" and not self.interrupted:
-            self.interrupted = True
-            self.between()
-        return getattr(self.client, method)
 
 
 def test_a_worker_that_another_overtakes_begins_again(system: System) -> None:
