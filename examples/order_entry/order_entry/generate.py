@@ -115,10 +115,8 @@ class Generator:
         # Every third sells, every third works in a warehouse; of the others, the first is the president.
         jobs = ((REPRESENTATIVE,), WAREHOUSE_JOBS, OTHER_JOBS)[number % 3]
         job = "AD_PRES" if number == 2 else random.choice(jobs)
-        first_name, last_name = (
-            random.choice(words.TREES),
-            f"{random.choice(words.STONES)}-{random.choice(words.BIRDS)}",
-        )
+        first_name = random.choice(words.TREES)
+        last_name = f"{random.choice(words.STONES)}-{random.choice(words.BIRDS)}"
         hired = LAST_DAY - timedelta(days=random.randrange(HIRING_DAYS))
         _, low, high = words.JOBS[job]
         yield Employee(
