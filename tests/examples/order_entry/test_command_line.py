@@ -11,9 +11,12 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from order_entry.__main__ import app
-from order_entry.model import FOURTEEN, SHARDS, ranking
-from order_entry.system import in_this_process
+from order_entry.model import FOURTEEN, SHARDS, quarter_of, ranking
+from order_entry.orders import Line, place_order
+from order_entry.system import at, in_this_process
+from tests.examples.order_entry.business import entities
 from tests.processes import serving
+from torusdb.streams import Consumer
 
 
 def run(*arguments: str) -> Result:
@@ -62,6 +65,31 @@ def test_data_are_made_on_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
         done = run("generate", "--customers", "10", "--endpoint", f"http://127.0.0.1:{server.port}")
     assert done.exit_code == 0, done.output
     assert re.search(r"\d+ items in http://127\.0\.0\.1", done.output)
+
+
+def test_the_ranking_of_a_server_is_kept_until_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "local")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "local")
+
+    def run_for_a_while(consumer: Consumer) -> None:
+        while consumer.step():
+            pass
+        consumer.close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Consumer, "run", run_for_a_while)
+    with serving("--in-memory") as server:
+        url = f"http://127.0.0.1:{server.port}"
+        system = at(url)
+        system.create_table()
+        system.store.put_many(entities())
+        order = place_order(system.store, "C1", [Line("P1", "W1", 2)])
+        done = run("rank", "--endpoint", url)
+        assert (done.exit_code, done.output) == (0, "stopped\n")
+        (sales,) = system.store.run(ranking(quarter_of(order.placed))).all()
+        assert (sales.employee, sales.total) == ("E1", order.total)
+        system.dynamodb.close()
+        system.streams.close()
 
 
 def test_no_customers_are_refused() -> None:
