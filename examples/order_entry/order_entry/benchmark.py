@@ -1,7 +1,7 @@
 """The fourteen patterns as the data grows: time, what is read, what is charged, and the same answers from SQLite.
 
-Both are in this process, with their data on disk: the table behind boto3's client and the service's protocol, SQLite
-behind function calls. So the two times are not to be held against each other; how each of them grows is."""
+Both are in this process, with their data on disk: the table behind the service's requests, SQLite behind its own calls.
+So the two times are not to be held against each other; how each of them grows is."""
 
 from __future__ import annotations
 

@@ -50,8 +50,9 @@ def text(measured: Measured, command: str) -> str:
         f"costs at least fifteen times half a unit. Of {' and '.join(f'`{name}`' for name in LIMITED)} the first "
         f"{max(LIMITED.values())} are asked for, and `orders_by_status` is asked for fewer days in more data.",
         "",
-        "Both databases are in the process of the benchmark, with their data on disk. The table is asked through "
-        "boto3, SQLite by a function call: look at how each grows, not at one beside the other.",
+        "Both databases are in the process of the benchmark, with their data on disk. The table is asked by "
+        "requests of the service, without boto3, SQLite by its own calls: look at how each grows, not at one "
+        "beside the other.",
         "",
         f"![Milliseconds of each pattern]({PLOT})",
         "",

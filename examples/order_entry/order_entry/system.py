@@ -17,7 +17,7 @@ CONNECTIONS: Final = SHARDS + 1
 
 
 class System:
-    """`store`: where all reads and writes go. `dynamodb` and `streams`: the boto3 clients behind it."""
+    """`store`: where all reads and writes go. `dynamodb` and `streams`: the clients behind it, of boto3 or alike."""
 
     def __init__(self, dynamodb: Any, streams: Any) -> None:
         self.dynamodb = dynamodb
@@ -54,11 +54,12 @@ STREAM: Final = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 
 @contextmanager
 def in_this_process(path: str = ":memory:") -> Iterator[System]:
-    """With no server: in memory, or in a directory."""
+    """With no server and no boto3: in memory, or in a directory."""
     import torusdb
 
     with torusdb.open(path) as database:
-        yield System(database.client("dynamodb"), database.client("dynamodbstreams"))
+        client = database.direct_client()
+        yield System(client, client)
 
 
 def at(endpoint: str | None, region: str = "us-east-1") -> System:
