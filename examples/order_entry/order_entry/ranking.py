@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from order_entry.landing import Landing, land
-from order_entry.model import Credit, Order, Sales, Status, quarter_of
-from torusdb.modeling import Ref, Store
+from order_entry.model import Credit, Order, Sales, Status, quarter_of, table
+from torusdb.modeling import Change, Ref, Store, changes
 
 Record: TypeAlias = dict[str, Any]
 Place: TypeAlias = tuple[str, str]
@@ -45,23 +45,21 @@ def rank(store: Store) -> Callable[[str, Sequence[Record]], None]:
 def latest_credits(records: Iterable[Record]) -> dict[str, Credit]:
     """What each order in these records counts for, after the last of its changes."""
     latest: dict[str, Credit] = {}
-    for record in records:
-        credit = _credit_of(record)
-        if credit is not None and (credit.order not in latest or latest[credit.order].revision < credit.revision):
-            latest[credit.order] = credit
+    for each in changes(table, records, unknown="skip"):
+        change = each.of(Order)
+        if change is not None:
+            credit = _credit_after(change)
+            if credit.order not in latest or latest[credit.order].revision < credit.revision:
+                latest[credit.order] = credit
     return latest
 
 
-def _credit_of(record: Record) -> Credit | None:
-    """None if the record is not of an order."""
-    images = record["dynamodb"]
-    image = images.get("NewImage") or images["OldImage"]
-    model = Order.__model__
-    if not model.is_own(image):
-        return None
-    credit = credit_of(model.decode(image))
-    if "NewImage" not in images:
-        credit.counts, credit.revision = False, credit.revision + 1
+def _credit_after(change: Change[Order]) -> Credit:
+    if change.new is not None:
+        return credit_of(change.new)
+    assert change.old is not None  # the stream has both images
+    credit = credit_of(change.old)
+    credit.counts, credit.revision = False, credit.revision + 1
     return credit
 
 
@@ -77,7 +75,7 @@ def credit_of(order: Order) -> Credit:
 
 
 def _credit(store: Store, new: Sequence[Credit], landing: Landing) -> None:
-    changes: dict[Place, tuple[Decimal, int]] = defaultdict(lambda: NO_CHANGE)
+    differences: dict[Place, tuple[Decimal, int]] = defaultdict(lambda: NO_CHANGE)
     old = store.get_many([Ref(Credit, order=each.order) for each in new], consistent=True)
     for before, after in zip(old, new, strict=True):
         if before is None:
@@ -89,16 +87,16 @@ def _credit(store: Store, new: Sequence[Credit], landing: Landing) -> None:
         for credit, sign in ((before, -1), (after, 1)):
             if credit is not None and credit.counts:
                 place = (credit.representative, credit.quarter)
-                total, orders = changes[place]
-                changes[place] = (total + sign * credit.total, orders + sign)
-    _add_up(store, landing, {place: change for place, change in changes.items() if change != NO_CHANGE})
+                total, orders = differences[place]
+                differences[place] = (total + sign * credit.total, orders + sign)
+    _add_up(store, landing, {place: change for place, change in differences.items() if change != NO_CHANGE})
 
 
-def _add_up(store: Store, landing: Landing, changes: dict[Place, tuple[Decimal, int]]) -> None:
-    places = list(changes)
+def _add_up(store: Store, landing: Landing, differences: dict[Place, tuple[Decimal, int]]) -> None:
+    places = list(differences)
     sums = store.get_many([Ref(Sales, employee=one, quarter=quarter) for one, quarter in places], consistent=True)
     for (representative, quarter), before in zip(places, sums, strict=True):
-        total, orders = changes[representative, quarter]
+        total, orders = differences[representative, quarter]
         if before is None:
             landing.transaction.insert(Sales(employee=representative, quarter=quarter, total=total, orders=orders))
             continue

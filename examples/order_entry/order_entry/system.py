@@ -11,6 +11,7 @@ from order_entry.ranking import rank
 from torusdb.modeling import Store
 from torusdb.streams import Consumer
 
+STREAM_VIEW: Final = "NEW_AND_OLD_IMAGES"
 LEASE_TABLE: Final = "order_entry_ranking"
 CONNECTIONS: Final = SHARDS + 1
 """A question to all shards sends its requests at once; boto3 keeps ten connections unless it is told otherwise."""
@@ -26,14 +27,11 @@ class System:
 
     def create_table(self, *, stream: bool = True) -> None:
         """Without a stream, for loading much: see `start_stream`."""
-        parameters = table.create_parameters()
-        if stream:
-            parameters["StreamSpecification"] = STREAM
-        self.dynamodb.create_table(**parameters)
-        self.dynamodb.get_waiter("table_exists").wait(TableName=table.name)
+        self.store.create_table(stream=STREAM_VIEW if stream else None)
 
     def start_stream(self) -> None:
-        self.dynamodb.update_table(TableName=table.name, StreamSpecification=STREAM)
+        stream = {"StreamEnabled": True, "StreamViewType": STREAM_VIEW}
+        self.dynamodb.update_table(TableName=table.name, StreamSpecification=stream)
         self.dynamodb.get_waiter("table_exists").wait(TableName=table.name)
 
     def ranking_consumer(self, **options: Any) -> Consumer:
@@ -47,9 +45,6 @@ class System:
             lease_table=LEASE_TABLE,
             **options,
         )
-
-
-STREAM: Final = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 
 
 @contextmanager
