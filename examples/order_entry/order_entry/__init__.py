@@ -1,0 +1,1 @@
+"""An order-entry and HR system in one table: start reading in `model.py`."""
