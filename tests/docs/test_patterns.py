@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +26,18 @@ def test_an_entry_shows_what_comes_of_its_code(page: Page) -> None:
     if "from ksuid import" in page.text:
         pytest.importorskip("ksuid", reason="torusdb[ids] is not installed")
     assert page.text == rewritten(page), f"run tools/write_patterns.py {page.slug}"
+
+
+@pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed")
+def test_the_code_of_entries_is_clean(tmp_path: Path) -> None:
+    """No name that is imported and not used, or used and not there, nor what else ruff finds."""
+    for page in ENTRIES:
+        code = "\n\n".join(block.text for block in page.blocks() if block.kind == "python")
+        (tmp_path / f"{page.slug}.py").write_text(code)
+    ruff = ["ruff", "check", "--no-cache", "--isolated", "--select", "F,B", "--output-format", "concise"]
+    given = ["--config", 'builtins = ["client", "streams"]']
+    found = subprocess.run([*ruff, *given, "."], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr
 
 
 def test_the_index_has_all_entries() -> None:

@@ -32,6 +32,9 @@ from torusdb.modeling import (
     pattern,
     version,
 )
+from torusdb.modeling.context import Context
+from torusdb.modeling.steps import Work
+from torusdb.modeling.tasks import Task, work_of
 
 shop = Table("shop", partition_key="pk", sort_key="sk")
 
@@ -158,6 +161,15 @@ async def use_async_shop(mine: AsyncShop) -> None:
     mine.customer(1)  # error
 
 
+class Birthday(Task[int]):
+    def work(self, context: Context) -> Work[int]:
+        customer = yield from work_of(Get(Customer, id="1"), context)
+        reveal_type(customer)  # typed.Customer | None
+        reveal_type((yield from work_of(query, context)))  # list[typed.Order]
+        older = yield from work_of(Update(Ref(Customer, id="1"), Customer.age.add(1)), context)
+        return older.age
+
+
 def use(store: Store) -> None:
     reveal_type(store.get(Customer, id="1"))  # typed.Customer | None
     reveal_type(store.run(orders_of("1")).all())  # list[typed.Order]
@@ -179,6 +191,7 @@ def use(store: Store) -> None:
     reveal_type(store.run(TransactGet(one, other)))  # tuple[typed.Customer | None, typed.Order | None]
     reveal_type(store.run(ReturningOld(Delete(one))))  # typed.Customer | None
     store.run(ReturningOld(Check(one, has_age)))  # error
+    reveal_type(store.run(Birthday()))  # int
     with store.transaction(others=[store], token="once") as transaction:
         transaction.add(Put(ann), Upsert(one), Check(one, has_age))
         transaction.add(ann)  # error
@@ -207,3 +220,4 @@ async def use_async(store: AsyncStore) -> None:
     reveal_type(await store.upsert(one, Customer.age.add(1)))  # typed.Customer
     reveal_type(await store.transact_get(one, other))  # tuple[typed.Customer | None, typed.Order | None]
     reveal_type(await store.run(ReturningOld(Put(ann))))  # typed.Customer | None
+    reveal_type(await store.run(Birthday()))  # int
