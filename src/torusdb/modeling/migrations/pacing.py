@@ -110,8 +110,8 @@ def consumed(response: dict[str, Any]) -> float:
 
 
 def rates(source: dict[str, Any], target: dict[str, Any], capacity: float | None, units: float | None) -> Rates:
-    """The read and the write units a second. `source`, `target`: what DescribeTable tells of them. `capacity`: the share
-    of what they have; `units`: of either kind, however much they have. Neither: without limit."""
+    """The read and the write units a second. `source`, `target`: what DescribeTable tells of them. `capacity`: the
+    share of what they have; `units`: of either kind, however much they have. Neither: without limit."""
     if capacity is not None and units is not None:
         raise MigrationError("Give a share of the capacity or a number of units, not both")
     if units is not None:
