@@ -24,7 +24,7 @@ from torusdb.modeling.steps import Work
 
 SEGMENTS: Final = 4
 QUIET_SECONDS: Final = 10.0
-"""The target counts as current when the stream has had nothing new for so long."""
+"""The target counts as current when what comes by the stream is no older than this, or nothing has come for so long."""
 FOLLOW_SECONDS: Final = 1.0
 """How often `follow` says how current the target is."""
 
@@ -62,7 +62,7 @@ class Run:
                 return progress
             with self._following(recorder, driver) as follower:
                 self._copy(recorder, driver, follower)
-                follower.follow_until_quiet(self.quiet_seconds)
+                follower.follow_until_current(self.quiet_seconds)
                 follower.retry_refused()
             return progress
 
@@ -72,7 +72,7 @@ class Run:
             self._require_copied(recorder.progress)
             with self._following(recorder, driver) as follower:
                 while True:
-                    follower.follow_until_quiet(min(FOLLOW_SECONDS, self.quiet_seconds))
+                    follower.follow_until_current(min(FOLLOW_SECONDS, self.quiet_seconds))
                     each(follower)
 
     def switch(self, *, share: float = 1.0) -> Verification:

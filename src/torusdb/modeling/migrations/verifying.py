@@ -44,7 +44,7 @@ class Verification:
     def add_wrong(self, key: str, what: str) -> None:
         self.wrong_count += 1
         if len(self.wrong) < WRONG_SHOWN:
-            self.wrong[key] = what
+            self.wrong.setdefault(key, what)
 
 
 def verify_tables(
