@@ -110,7 +110,7 @@ def test_what_a_conversion_cannot_give_is_refused_and_nothing_is_changed(
 
 def test_a_marker_that_is_no_number_is_refused(stage: Stage) -> None:
     stage.put(things, thing("a", x=1, _v="two"))
-    with pytest.raises(ItemRefused, match="_v is .* marks no version: choose another marker"):
+    with pytest.raises(ItemRefused, match=r"_v is .* marks no version: choose another marker"):
         run(stage, in_version_2(added), thing("a", x=1, _v="two"))
 
 

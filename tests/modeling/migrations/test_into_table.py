@@ -213,7 +213,7 @@ def test_a_difference_is_shown(stage: Stage, state: FileState) -> None:
     stage.put(new_things, thing("thing 1", x=7), thing("stray", x=1))
     found = run.switch()
     assert found.wrong == {
-        '{"pk":{"S":"thing 1"}}': "{\"pk\":{\"S\":\"thing 1\"}} is not as it should be: "
+        '{"pk":{"S":"thing 1"}}': '{"pk":{"S":"thing 1"}} is not as it should be: '
         "- new: {'BOOL': True}; - x: {'N': '1'}; + x: {'N': '7'}"
     }
     assert (found.expected, found.found) == (7, 8)
@@ -234,7 +234,7 @@ def test_records_that_are_gone_are_told(stage: Stage, state: FileState) -> None:
     run_of(stage, migration, state).migrate()
     stage.put(things, thing("thing 1", x=100))
     stage.hand.advance(2 * RECORDS_KEPT_SECONDS)
-    with pytest.raises(MigrationError, match="Records of the stream are gone .* remove the tables new-things, new-th"):
+    with pytest.raises(MigrationError, match=r"Records of the stream are gone .* remove the tables new-things, new-th"):
         run_of(stage, migration, state).migrate()
 
 

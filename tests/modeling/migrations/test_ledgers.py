@@ -26,7 +26,7 @@ def same(item: Item) -> Item:
 
 def parts(item: Item) -> list[Item]:
     """None to three, by what is in the item."""
-    return [thing(f"{item['pk']['S']}/{part}", **{"of": item["x"]["N"]}) for part in range(int(item["x"]["N"]) % 4)]
+    return [thing(f"{item['pk']['S']}/{part}", of=item["x"]["N"]) for part in range(int(item["x"]["N"]) % 4)]
 
 
 def keyed_by_value(item: Item) -> Item:
@@ -191,6 +191,7 @@ def test_copies_and_records_in_any_order_come_to_what_the_source_is(convert: Cal
 
 
 def test_the_ledger_has_a_table_of_its_own() -> None:
-    assert ledger_of(into_new_things(same)).create_parameters() == Table(
-        "new-things-ledger", partition_key="source"
-    ).create_parameters()
+    assert (
+        ledger_of(into_new_things(same)).create_parameters()
+        == Table("new-things-ledger", partition_key="source").create_parameters()
+    )

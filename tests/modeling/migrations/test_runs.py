@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -93,10 +94,8 @@ def test_a_run_may_be_killed_at_any_call(when: When, kind: str, tmp_path: Path) 
             return TableState(things, {"pk": {"S": "#state"}}, means.client, now=means.now, sleep=means.wait)
 
         held = state(means)
-        try:
+        with suppress(Killed):
             run_of(stage, in_version_2(split), held, means).migrate()
-        except Killed:
-            pass
         if isinstance(held, FileState):
             held.release()  # as the system does
         later = stage.means()
@@ -158,7 +157,7 @@ def test_refused_items_are_reported_and_tried_again(stage: Stage, tmp_path: Path
 
 def test_a_run_may_stop_at_the_first_refused_item(stage: Stage) -> None:
     stage.put(things, *THINGS)
-    with pytest.raises(MigrationError, match='The item {"pk":{"S":"thing [135]"}} was refused.*odd'):
+    with pytest.raises(MigrationError, match=r'The item {"pk":{"S":"thing [135]"}} was refused.*odd'):
         run_of(stage, in_version_2(half), NoState(), on_error="stop").migrate()
 
 
@@ -227,7 +226,7 @@ def test_positions_come_back_as_they_were(tmp_path: Path) -> None:
 def test_two_runs_with_one_file_are_refused(stage: Stage, tmp_path: Path) -> None:
     first, second = (FileState(tmp_path / "state") for _ in range(2))
     first.take()
-    with pytest.raises(MigrationError, match="Another run has the state .*: wait for it to end, or stop it"):
+    with pytest.raises(MigrationError, match=r"Another run has the state .*: wait for it to end, or stop it"):
         run_of(stage, in_version_2(added), second).migrate()
     first.release()
     run_of(stage, in_version_2(added), second).migrate()

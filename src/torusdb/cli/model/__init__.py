@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from torusdb.cli.model import check, plan
+from torusdb.cli.model import check, migrate, plan
 
 if TYPE_CHECKING:
     from torusdb.cli.model.command import Commands
 
-COMMANDS = (check, plan)
+COMMANDS = (check, plan, migrate)
 
 EXAMPLES = """\
 examples:
   torusdb model check shop.py           every access pattern, and what may go wrong
   torusdb model plan shop.py            capacity, partitions and cost
+  torusdb model migrate split_names.py  converts the items of a table to a new model
 
 The file is Python, and is run. 'torusdb model COMMAND --help' has more.
 """

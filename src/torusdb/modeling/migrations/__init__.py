@@ -12,6 +12,7 @@ See docs/migrations.md."""
 
 from torusdb.modeling.migrations.conversion import LEAVE
 from torusdb.modeling.migrations.driving import Means
+from torusdb.modeling.migrations.dry_runs import DryRun
 from torusdb.modeling.migrations.errors import ItemRefused, MigrationError, Stopped
 from torusdb.modeling.migrations.following import Follower
 from torusdb.modeling.migrations.migration import Migration, in_place, into_table
@@ -25,6 +26,7 @@ __all__ = [
     "FOLLOWING",
     "LEAVE",
     "SCANNING",
+    "DryRun",
     "FileState",
     "Follower",
     "ItemRefused",

@@ -49,8 +49,7 @@ def ledger_of(migration: Migration) -> Table:
 def copy_work(migration: Migration, item: Item) -> Work[Result]:
     """Brings over what the scan has read, unless that was done. Raises ItemRefused."""
     outcome = migration.outcome(item)
-    key = key_of(migration.source, item)
-    entry = _entry(migration, key, 1, outcome.items)
+    entry = first_entry(migration, item, outcome.items)
     members = [put_new(ledger_of(migration), entry), *(put_new(migration.target, each) for each in outcome.items)]
     try:
         yield from together(members)
@@ -102,6 +101,11 @@ def _members(migration: Migration, key: Item, entry: Item | None, items: list[It
     ]
     removals = [delete(target, key_of_plain(each)) for each in before if each not in keys]
     return [{"Put": moved}, *writes, *removals]
+
+
+def first_entry(migration: Migration, item: Item, items: list[Item]) -> Item:
+    """Of the ledger, for an item that comes to these."""
+    return _entry(migration, key_of(migration.source, item), 1, items)
 
 
 def _entry(migration: Migration, key: Item, count: int, items: list[Item]) -> Item:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from torusdb.modeling.migrations import tables
 from torusdb.modeling.migrations.converting import convert_work
 from torusdb.modeling.migrations.driving import Driver, Means, Runner, in_threads
+from torusdb.modeling.migrations.dry_runs import DryRun, dry_run
 from torusdb.modeling.migrations.errors import MigrationError
 from torusdb.modeling.migrations.following import Follower, check_records_are_there, leases_of, lost
 from torusdb.modeling.migrations.ledgers import copy_work, ledger_of
@@ -94,8 +95,15 @@ class Run:
     def verify(self, *, share: float = 1.0) -> Verification:
         """Changes nothing, neither tables nor the state. Into a table: only when nobody writes to the source does what
         it finds mean anything."""
-        segments = self.segments or SEGMENTS
+        segments = self._segments(SEGMENTS)
         return verify_tables(self.migration, self.driver(), self.runner, self.state, segments=segments, share=share)
+
+    def dry_run(self, *, items_max: int | None = None, watch: Callable[[DryRun], Any] = lambda found: None) -> DryRun:
+        """Reads so many items, or all, and says what would become of them. Writes nothing."""
+        driver = Driver(self.means, self._pacer(needs_target=False))
+        found = dry_run(self.migration, driver, self.state, items_max=items_max, watch=watch)
+        found.seconds = found.seconds_at(driver.pacer)
+        return found
 
     def clean_up(self) -> None:
         """Removes the ledger and the leases of a migration that is done."""
@@ -107,10 +115,15 @@ class Run:
 
     def driver(self) -> Driver:
         """At the pace that was asked for. Raises MigrationError where a table isn't there, or is another."""
-        source = tables.describe(self.migration.source, self.means)
-        target = source if self.migration.marker is not None else tables.describe(self.migration.target, self.means)
+        return Driver(self.means, self._pacer())
+
+    def _pacer(self, *, needs_target: bool = True) -> Pacer:
+        """A dry run has no target yet: the units of its writes are those that the source has."""
+        source = target = tables.describe(self.migration.source, self.means)
+        if self.migration.marker is None and needs_target:
+            target = tables.describe(self.migration.target, self.means)
         units = rates(source, target, self.capacity, self.units)
-        return Driver(self.means, Pacer(*units, now=self.means.now, sleep=self.means.wait))
+        return Pacer(*units, now=self.means.now, sleep=self.means.wait)
 
     # -- what they are made of
 
@@ -131,12 +144,15 @@ class Run:
 
     def _progress(self, kept: str | None, restart: bool) -> Progress:
         if kept is None:
-            return Progress.new(self.migration, self.segments or SEGMENTS)
+            return Progress.new(self.migration, self._segments(SEGMENTS))
         progress = Progress.from_json(kept, self.state.where)
         progress.check(self.migration, None if restart else self.segments, self.state.where)
         if restart:
-            progress.begin_again(self.segments or progress.segments)
+            progress.begin_again(self._segments(progress.segments))
         return progress
+
+    def _segments(self, otherwise: int) -> int:
+        return otherwise if self.segments is None else self.segments
 
     def _convert(self, recorder: Recorder, driver: Driver) -> None:
         progress = recorder.progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from torusdb.modeling.expressions import Placeholders
@@ -108,11 +108,15 @@ def alone(member: Member) -> Work[Item]:
 
 def together(members: list[Member]) -> Work[None]:
     """Writes all or none."""
-    if len(members) > TRANSACTION_ACTIONS_MAX:
-        raise ItemRefused(
-            f"The conversion makes {len(members)} writes of one item, and a transaction takes {TRANSACTION_ACTIONS_MAX}"
-        )
+    check_count(members)
     yield from patiently(Request("transact_write_items", {"TransactItems": members}))
+
+
+def check_count(writes: Sequence[Any]) -> None:
+    if len(writes) > TRANSACTION_ACTIONS_MAX:
+        raise ItemRefused(
+            f"The conversion makes {len(writes)} writes of one item, and a transaction takes {TRANSACTION_ACTIONS_MAX}"
+        )
 
 
 def read(table: Table, key: Item) -> Work[Item | None]:
