@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import ceil
 from typing import Final
 
@@ -38,6 +39,11 @@ def _value_bytes(wire: Wire) -> int:
 
 
 def _number_bytes(text: str) -> int:
-    """About a byte for two digits, and one."""
-    digits = text.lower().partition("e")[0].replace("-", "").replace(".", "").strip("0")
-    return 1 + ceil(len(digits) / 2) + text.startswith("-")
+    """One, a byte for each two digits before and after the point, and one for a minus sign; zeros at the ends are not
+    counted."""
+    sign, digits, exponent = Decimal(text).normalize().as_tuple()
+    if not any(digits):
+        return 1
+    assert isinstance(exponent, int)  # it is a number
+    before = min(len(digits), max(0, len(digits) + exponent))
+    return 1 + ceil(before / 2) + ceil((len(digits) - before) / 2) + sign
