@@ -13,9 +13,11 @@ import pytest
 from tests.modeling.migrations.conftest import Stage, in_turns, new_things, thing, things
 from tests.modeling.migrations.reaping import Killed, Reaper, When
 from tests.modeling.migrations.test_ledgers import parts, same
+from torusdb.modeling import Table
 from torusdb.modeling.migrations import (
     DONE,
     FOLLOWING,
+    LEAVE,
     FileState,
     Follower,
     Means,
@@ -165,6 +167,14 @@ def test_two_runs_at_once_do_no_harm(stage: Stage, seed: int, tmp_path: Path) ->
     check(stage, migration)
 
 
+def test_the_stream_is_on_before_anything_is_read(stage: Stage, state: FileState) -> None:
+    """What is written while it is being switched on would have no record."""
+    asked: list[str] = []
+    stage.put(things, *THINGS)
+    run_of(stage, into_new_things(same), state, stage.means(asked.append)).migrate()
+    assert asked.index("DescribeStream") < asked.index("Scan")
+
+
 # What is refused, and what comes of it
 
 
@@ -219,6 +229,13 @@ def test_a_difference_is_shown(stage: Stage, state: FileState) -> None:
     assert (found.expected, found.found) == (7, 8)
     none_compared = run.verify(share=0)
     assert (none_compared.compared, none_compared.wrong_count, none_compared.is_right) == (0, 0, False)
+
+
+def test_what_is_left_must_have_the_targets_key(stage: Stage, state: FileState) -> None:
+    stage.put(things, *THINGS)
+    by_x = into_table(Table("new-things", partition_key="y"), source=things)(lambda item: LEAVE)
+    progress = run_of(stage, by_x, state).migrate()
+    assert set(progress.errors.values()) == {"The conversion gave an item without the key attribute y, of type S"}
 
 
 def test_a_switch_wants_a_copy_first_and_a_table_to_switch_to(stage: Stage, state: FileState) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -110,6 +111,41 @@ def test_long_keys_stand_in_the_ledger_by_their_hash() -> None:
     assert len(entry_key(long)) == 64
     assert entry_key(long) != entry_key({"pk": {"S": "k" * 1101}})
     assert entry_key({"sk": {"B": b"\x01"}, "pk": {"S": "k"}}) == '{"pk":{"S":"k"},"sk":{"B":"01"}}'
+
+
+@pytest.mark.parametrize("copied_before", [False, True])
+@pytest.mark.parametrize("last", ["put", "delete"])
+def test_every_interleaving_of_two_who_follow_with_a_write(stage: Stage, copied_before: bool, last: str) -> None:
+    """One has begun before the last write, the other follows it: nothing more comes that could mend what they do."""
+    migration = into_new_things(same)
+    client = stage.client()
+
+    def follow(key: Item) -> Turn:
+        return Turn(follow_work(migration, key), lambda step: getattr(client, step.method)(**step.parameters))
+
+    expected = []
+    for number, (steps_before, *schedule) in enumerate(product(range(4), *[range(2)] * 6)):
+        name = f"thing {number}"
+        key: Item = {"pk": {"S": name}}
+        stage.put(things, thing(name, x=1))
+        if copied_before:
+            run(stage, copy_work(migration, thing(name, x=0)))
+        first = follow(key)
+        for _ in range(steps_before):
+            first.take()
+            if first.is_over:
+                break
+        if last == "put":
+            stage.put(things, thing(name, x=2))
+            expected.append(same(thing(name, x=2)))
+        else:
+            stage.hand.call("DeleteItem", TableName="things", Key=key)
+        pair = (first, follow(key))
+        for which in [*schedule, *[1] * 9, *[0] * 9]:
+            if not pair[which].is_over:
+                pair[which].take()
+        assert all(turn.is_over for turn in pair)
+    assert stage.items(new_things) == sorted(expected, key=repr)
 
 
 class World:

@@ -84,7 +84,7 @@ class Conversion:
             if self._models:
                 model = next((each for each in self._models if each.is_own(observed)), None)
                 if model is None:
-                    return Outcome([item], True, frozenset())
+                    return self._left(item)
                 given = model.decode(observed)
             result = self._convert(given)
         except ModelingError as error:
@@ -92,10 +92,14 @@ class Conversion:
         except Exception as error:  # whatever the user's function raises
             raise ItemRefused(f"The conversion raised {type(error).__name__}: {error}") from error
         if result is LEAVE:
-            return Outcome([item], True, frozenset())
+            return self._left(item)
         items = [self._item(each) for each in _results(result)]
         self._check_keys(items)
         return Outcome(items, False, frozenset(observed.asked - item.keys()))
+
+    def _left(self, item: Item) -> Outcome:
+        self._check_keys([item])  # which it has, unless it is to be copied into a table with another
+        return Outcome([item], True, frozenset())
 
     def _item(self, result: Any) -> Item:
         if isinstance(result, Entity):

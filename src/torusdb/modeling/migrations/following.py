@@ -126,7 +126,7 @@ class Follower:
             seconds = created.timestamp() if isinstance(created, datetime) else float(created)
             self.lag_seconds = max(self.lag_seconds, self._driver.means.wall() - seconds)
         self._records += len(records)
-        self._recorder.progress.counts["followed"] += len(keys)
+        self._recorder.followed(len(keys))
         if any(told):
             # Before the consumer's checkpoint: a refused item is known, whatever happens.
             self._recorder.keep()

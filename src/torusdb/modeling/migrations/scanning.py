@@ -61,6 +61,10 @@ class Recorder:
                     + ": ".join(next(iter(self.progress.errors.items())))
                 )
 
+    def followed(self, count: int) -> None:
+        with self._lock:
+            self.progress.counts["followed"] += count
+
     def clear_error(self, key: str) -> bool:
         with self._lock:
             return self.progress.errors.pop(key, None) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from torusdb.modeling.migrations.driving import Means
@@ -39,7 +40,7 @@ def ensure(table: Table, means: Means) -> Description:
         except Exception as error:
             if error_code(error) != "ResourceInUseException":  # another run was quicker
                 raise
-    _wait(table.name, means)
+    _wait_for_table(table.name, means)
     return describe(table, means)
 
 
@@ -50,9 +51,10 @@ def ensure_stream(table: Table, means: Means) -> str:
         means.client.update_table(
             TableName=table.name, StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
         )
-        _wait(table.name, means)
+        _wait_for_table(table.name, means)
         found = describe(table, means)
     arn: str = found["LatestStreamArn"]
+    _wait(lambda: _stream_status(arn, means) == "ENABLED", f"The stream of {table.name}", means)
     return arn
 
 
@@ -75,10 +77,18 @@ def _describe(name: str, means: Means) -> Description | None:
     return found
 
 
-def _wait(name: str, means: Means) -> None:
+def _wait_for_table(name: str, means: Means) -> None:
+    _wait(lambda: (_describe(name, means) or {}).get("TableStatus") == "ACTIVE", f"The table {name}", means)
+
+
+def _stream_status(arn: str, means: Means) -> str:
+    answer = attempt(means.wait, means.streams.describe_stream, StreamArn=arn)
+    return str(answer["StreamDescription"]["StreamStatus"])
+
+
+def _wait(is_ready: Callable[[], bool], what: str, means: Means) -> None:
     for _ in range(WAITS_MAX):
-        found = _describe(name, means)
-        if found is not None and found["TableStatus"] == "ACTIVE":
+        if is_ready():
             return
         means.wait(WAIT_SECONDS)
-    raise MigrationError(f"The table {name} cannot be used after {WAITS_MAX} seconds")
+    raise MigrationError(f"{what} cannot be used after {WAITS_MAX} seconds")
