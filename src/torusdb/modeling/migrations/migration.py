@@ -40,10 +40,10 @@ class Migration:
         target: Table,
         *,
         version: int,
-        marker: str | None,
         reads: Sequence[type[Entity]],
-        compare: Sequence[str] | None,
-        may_appear: Sequence[str],
+        marker: str | None = None,
+        compare: Sequence[str] | None = None,
+        may_appear: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.source = source
@@ -116,13 +116,13 @@ def in_place(
 
     def declare(convert: Convert) -> Migration:
         return Migration(
-            name or str(getattr(convert, "__name__", "migration")),
+            _name(name, convert),
             convert,
             table,
             table,
             version=version,
-            marker=marker,
             reads=reads,
+            marker=marker,
             compare=compare,
             may_appear=may_appear,
         )
@@ -141,16 +141,10 @@ def into_table(
     """Converts the items of a table into another, which is then kept current until the switch."""
 
     def declare(convert: Convert) -> Migration:
-        return Migration(
-            name or str(getattr(convert, "__name__", "migration")),
-            convert,
-            source,
-            target,
-            version=version,
-            marker=None,
-            reads=reads,
-            compare=None,
-            may_appear=(),
-        )
+        return Migration(_name(name, convert), convert, source, target, version=version, reads=reads)
 
     return declare
+
+
+def _name(name: str | None, convert: Convert) -> str:
+    return name or str(getattr(convert, "__name__", "migration"))
