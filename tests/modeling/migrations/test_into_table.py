@@ -78,6 +78,10 @@ def test_it_is_copied_kept_current_and_switched_to(stage: Stage, state: FileStat
     assert (found.is_right, found.items, found.expected, found.found) == (True, 7, 11, 11)
     check(stage, migration)
     assert run.migrate().phase == DONE
+    # Programs write to the target now.
+    for again in (run.switch, lambda: run.follow(print), lambda: run.migrate(restart=True)):
+        with pytest.raises(MigrationError, match="is done, and new-things may be in use: nothing more is brought over"):
+            again()
     run.clean_up()
     assert stage.hand.call("ListTables")["TableNames"] == ["new-things", "things"]
 
@@ -165,6 +169,40 @@ def test_two_runs_at_once_do_no_harm(stage: Stage, seed: int, tmp_path: Path) ->
     first.means = stage.means()
     assert first.switch().is_right
     check(stage, migration)
+
+
+def test_what_a_dead_run_was_reading_is_not_taken_for_read(stage: Stage, state: FileState) -> None:
+    """Its leases stand still, and are taken when they are over."""
+    stage.put(things, *THINGS)
+    migration = into_new_things(same)
+    reaper = Reaper(1000, "before")
+
+    def die_following(operation: str) -> None:
+        reaper.before(operation)
+        if operation == "GetRecords" and len(stage.items(new_things)) == 7:
+            reaper.is_dead = True
+            raise Killed
+
+    with pytest.raises(Killed):
+        run_of(stage, migration, state, stage.means(die_following)).migrate()
+    state.release()  # as the system does
+    stage.put(things, thing("thing 1", x=100))
+    run_of(stage, migration, state, quiet_seconds=1).migrate()
+    check(stage, migration)
+
+
+def test_a_source_that_is_always_written_to_is_copied_but_not_switched_from(stage: Stage, state: FileState) -> None:
+    stage.put(things, *THINGS)
+    migration = into_new_things(same)
+
+    def write(operation: str) -> None:
+        stage.sleep(0.5)
+        stage.put(things, thing("thing 1", x=int(stage.now())))
+
+    run = run_of(stage, migration, state, stage.means(write))
+    assert run.migrate().phase == FOLLOWING
+    with pytest.raises(MigrationError, match="The table things is still being written to: stop the programs"):
+        run.switch()
 
 
 def test_the_stream_is_on_before_anything_is_read(stage: Stage, state: FileState) -> None:

@@ -147,6 +147,8 @@ class Run:
             return Progress.new(self.migration, self._segments(SEGMENTS))
         progress = Progress.from_json(kept, self.state.where)
         progress.check(self.migration, None if restart else self.segments, self.state.where)
+        if restart and self.migration.marker is None:
+            self._require_undone(progress)
         if restart:
             progress.begin_again(self._segments(progress.segments))
         return progress
@@ -211,5 +213,14 @@ class Run:
     def _require_copied(self, progress: Progress) -> None:
         if self.migration.marker is not None:
             raise MigrationError(f"The migration {self.migration.name} is in place: there is nothing to switch to")
+        self._require_undone(progress)
         if progress.phase == SCANNING:
             raise MigrationError(f"The migration {self.migration.name} has not copied everything yet: run it first")
+
+    def _require_undone(self, progress: Progress) -> None:
+        """Into a table. After the switch programs write to the target, and it is no longer to follow the source."""
+        if progress.phase == DONE:
+            raise MigrationError(
+                f"The migration {self.migration.name} is done, and {self.migration.target.name} may be in use: "
+                "nothing more is brought over"
+            )
