@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -12,7 +13,7 @@ import pytest
 
 from tests.modeling.migrations.conftest import Stage, in_turns, thing, things
 from tests.modeling.migrations.reaping import Killed, Reaper, When
-from tests.modeling.migrations.test_converting import added, split
+from tests.modeling.migrations.test_converting import added, moved, removed, split
 from torusdb.modeling import Table
 from torusdb.modeling.migrations import (
     DONE,
@@ -285,6 +286,30 @@ def test_a_state_whose_answer_was_lost_is_this_runs_still(stage: Stage) -> None:
     state.keep("1")
     state.release()
     assert table_state(stage).take() == "1"
+
+
+@pytest.mark.parametrize("convert", [added, split, moved, removed])
+def test_writes_whose_answer_was_lost_are_not_done_twice(stage: Stage, convert: Callable[[Item], Any]) -> None:
+    """The client sends them again, and is told that the condition doesn't hold."""
+    stage.put(things, *THINGS)
+    means = stage.means()
+    client = means.client
+
+    def twice(method: str) -> Callable[..., Any]:
+        def call(**parameters: Any) -> Any:
+            getattr(client, method)(**parameters)
+            return getattr(client, method)(**parameters)
+
+        return call
+
+    doubled = {method: twice(method) for method in ("update_item", "delete_item", "transact_write_items")}
+    once = {method: getattr(client, method) for method in ("describe_table", "scan", "get_item")}
+    means.client = SimpleNamespace(**doubled, **once)
+    migration = in_version_2(convert)
+    progress = run_of(stage, migration, NoState(), means).migrate()
+    assert (progress.phase, progress.errors) == (DONE, {})
+    expected = [each for item in THINGS for each in migration.outcome(item).items]
+    assert stage.items(things) == sorted(expected, key=repr)
 
 
 @pytest.mark.parametrize("seed", range(20))
