@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.modeling.migrations.conftest import Stage, Turn, thing, things
-from torusdb.modeling import Attr, Entity, Key, Table, attr
-from torusdb.modeling.migrations import LEAVE, ItemRefused, Migration, in_place
+from torusdb.modeling import Attr, Entity, Key, ModelError, Table, attr
+from torusdb.modeling.migrations import LEAVE, ItemRefused, Migration, in_place, into_table
 from torusdb.modeling.migrations.converting import CONVERSIONS_MAX, convert_work
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import drive
@@ -179,6 +179,22 @@ def test_entities_are_converted_and_other_items_left(stage: Stage) -> None:
     assert stage.items(things) == sorted([{**kept, **last}, thing("other", x=1)], key=repr)
 
 
+def test_a_stages_table_is_called_otherwise(stage: Stage) -> None:
+    prod = Table("people-prod", partition_key="pk")
+    stage.hand.call("CreateTable", **prod.create_parameters())
+    ann = {"pk": {"S": "PERSON#1"}, "_type": {"S": "Person"}, "id": {"S": "1"}, "name": {"S": "Ann Lee"}}
+    stage.put(prod, ann)
+    assert run(stage, names.called("people-prod"), ann) == "converted"
+    assert stage.items(prod)[0]["first"] == {"S": "Ann"}
+    assert (names.source.name, names.called().source.name) == ("things", "things")
+    with pytest.raises(ModelError, match="is in place: there is no target to be called elsewhere"):
+        names.called("people-prod", "elsewhere")
+    into = into_table(Table("new", partition_key="pk"), source=things)(added).called("old-prod", "new-prod")
+    assert (into.source.name, into.target.name, into.form) == ("old-prod", "new-prod", "into a table")
+    with pytest.raises(ModelError, match="is from same into the same table"):
+        into.called("same", "same")
+
+
 def test_an_attribute_that_was_looked_for_must_not_come_in_between(stage: Stage) -> None:
     """`nick` isn't there when the item is read, and the conversion rests on that."""
     ann = {"pk": {"S": "PERSON#1"}, "_type": {"S": "Person"}, "id": {"S": "1"}, "name": {"S": "Ann Lee"}}
@@ -326,3 +342,24 @@ def _take(turn: Turn) -> None:
         turn.take()
     except ItemRefused:  # where a part of an item is there already: it was written anew since it was split
         turn.is_over = True
+
+
+# Declarations that cannot be
+
+
+@pytest.mark.parametrize(
+    ("declare", "message"),
+    [
+        (lambda: in_place(things, version=0, marker="_v")(added), "has the version 0: versions begin with 1"),
+        (lambda: in_place(things, version=1, marker="pk")(added), "marks items by pk, which is a key attribute"),
+        (lambda: into_table(things, source=things)(added), "is from things into the same table: declare it with in_p"),
+        (
+            lambda: in_place(Table("elsewhere", partition_key="pk"), version=1, marker="_v", reads=[Person])(added),
+            "reads Person, which is not of the table elsewhere",
+        ),
+        (lambda: in_place(things, version=1, marker="_v", reads=[Entity])(added), "reads Entity, which is not of the"),
+    ],
+)
+def test_a_declaration_that_cannot_work_is_refused(declare: Callable[[], Migration], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        declare()

@@ -48,6 +48,8 @@ def add_to(commands: Commands) -> None:
         "--region", metavar="NAME", help="As AWS_DEFAULT_REGION or the profile has it. [of a server: us-east-1]"
     )
     where.add_argument("--profile", metavar="NAME", help="Of the AWS configuration.")
+    where.add_argument("--table-name", metavar="NAME", help="What the table is called, if not as it is declared.")
+    where.add_argument("--target-name", metavar="NAME", help="What the target of a copy is called.")
     states = where.add_mutually_exclusive_group()
     states.add_argument(
         "--state",
@@ -98,7 +100,8 @@ def run(options: argparse.Namespace) -> int:
     from torusdb.cli.model.migration_progress import showing
     from torusdb.modeling.migrations import MigrationError, Run, Stopped
 
-    migration = _migration(options.file, options.migration)
+    declared = _migration(options.file, options.migration)
+    migration = declared.called(options.table_name, options.target_name)
     means = _means(options)
     with showing(means, migration) as watch:
         made = Run(

@@ -13,6 +13,7 @@ def to_new_shop(item):
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from torusdb.modeling.errors import ModelError
@@ -62,6 +63,23 @@ class Migration:
     def form(self) -> str:
         return INTO_TABLE if self.marker is None else IN_PLACE
 
+    def called(self, source: str | None = None, target: str | None = None) -> Migration:
+        """The same for tables that are called otherwise than they are declared: those of a stage."""
+        other = copy(self)
+        other.source = other.target = _called(self.source, source)
+        if self.marker is None:
+            other.target = _called(self.target, target)
+            other._check_tables()
+        elif target is not None:
+            raise ModelError(f"The migration {self.name} is in place: there is no target to be called {target}")
+        return other
+
+    def _check_tables(self) -> None:
+        if self.marker is None and self.target.name == self.source.name:
+            raise ModelError(
+                f"The migration {self.name} is from {self.source.name} into the same table: declare it with in_place"
+            )
+
     def _check(self, reads: Sequence[type[Entity]]) -> None:
         if self.version < 1:
             raise ModelError(f"The migration {self.name} has the version {self.version}: versions begin with 1")
@@ -69,10 +87,7 @@ class Migration:
             raise ModelError(
                 f"The migration {self.name} marks items by {self.marker}, which is a key attribute: choose another"
             )
-        if self.marker is None and self.target.name == self.source.name:
-            raise ModelError(
-                f"The migration {self.name} is from {self.source.name} into the same table: declare it with in_place"
-            )
+        self._check_tables()
         for kind in reads:
             if kind.__model__ is None or kind.__model__.table.name != self.source.name:
                 raise ModelError(
@@ -144,6 +159,12 @@ def into_table(
         return Migration(_name(name, convert), convert, source, target, version=version, reads=reads)
 
     return declare
+
+
+def _called(table: Table, name: str | None) -> Table:
+    other = copy(table)
+    other.name = name or table.name
+    return other
 
 
 def _name(name: str | None, convert: Convert) -> str:

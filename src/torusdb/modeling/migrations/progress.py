@@ -14,9 +14,9 @@ from torusdb.modeling.scalars import Item
 
 FORMAT: Final = 1
 SEGMENTS_MAX: Final = 256
-"""Each is a worker; positions of so many fit into an item."""
+"""Each is a worker; positions of so many fit into an item, unless keys are longer than 1 KB."""
 ERRORS_MAX: Final = 200
-"""All are kept, and must fit into an item; with more of them the run ends."""
+"""All are kept, and fit into an item, unless keys are longer than 1 KB; with more of them the run ends."""
 ERROR_TEXT_MAX: Final = 500
 
 SCANNING: Final = "scanning"
