@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.modeling.migrations.conftest import Stage, Turn, thing, things
 from torusdb.modeling import Attr, Entity, Key, ModelError, Table, attr
-from torusdb.modeling.migrations import LEAVE, ItemRefused, Migration, in_place, into_table
+from torusdb.modeling.migrations import LEAVE, ItemRefused, Migration, MigrationError, in_place, into_table
 from torusdb.modeling.migrations.converting import CONVERSIONS_MAX, convert_work
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import drive
@@ -244,6 +244,25 @@ def test_an_item_that_is_removed_with_an_attribute_that_came_in_between_is_looke
 
     assert run(stage, in_version_2(unless_kept), thing("a", x=1)) == "converted"
     assert stage.items(things) == [thing("a", x=1, keep="k", _v=2)]
+    assert run(stage, in_version_2(unless_kept), thing("a", x=1)) == "already"
+    stage.put(things, thing("b", x=1, other="o"))
+    assert run(stage, in_version_2(unless_kept), thing("b", x=1)) == "converted"
+    assert len(stage.items(things)) == 1  # what came to the other makes no difference
+
+
+def test_an_item_that_cannot_be_put_back_is_told_in_full(stage: Stage) -> None:
+    stage.put(things, thing("a", x=1, keep="k"))
+
+    def unless_kept(item: Item) -> Item | None:
+        return item if any(name == "keep" for name in item) else None
+
+    def refuse(operation: str) -> None:
+        if operation == "PutItem":
+            raise ConnectionError("the cable is out")
+
+    client = stage.client(refuse)
+    with pytest.raises(MigrationError, match=r"is to stay, and could not be put back: .*'keep': {'S': 'k'}"):
+        drive(convert_work(in_version_2(unless_kept), thing("a", x=1)), lambda step: _call(client, step))
 
 
 def test_what_may_appear_is_not_lost_by_a_move(stage: Stage) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias
 
 from torusdb.modeling.migrations.conversion import Outcome, key_of
-from torusdb.modeling.migrations.errors import ItemRefused
+from torusdb.modeling.migrations.errors import ItemRefused, MigrationError
 from torusdb.modeling.migrations.migration import Migration
 from torusdb.modeling.migrations.retries import failed_conditions, refusal_of
 from torusdb.modeling.migrations.writing import AsRead, Member, alone, change, delete_as_read, put_new, read, together
@@ -65,7 +65,10 @@ def _land(migration: Migration, item: Item, outcome: Outcome) -> Work[None]:
             return
         old = yield from alone(members[0])
     except Exception as error:
-        raise _told(error, members) from error
+        told = _told(error, members)
+        if told is error:
+            raise
+        raise told from error
     if old.keys() - item.keys():
         yield from _amend(migration, item, old, outcome)
 
@@ -96,17 +99,13 @@ def _told(error: Exception, members: list[Member]) -> Exception:
 def _amend(migration: Migration, item: Item, old: Item, outcome: Outcome) -> Work[None]:
     """Attributes came to the item between reading and writing, which the conversion knew nothing of."""
     late = {name: wire for name, wire in old.items() if name not in item}
-    if not outcome.items:
-        # The item went with them: it is put back as it was, and converted anew.
-        try:
-            yield from alone(put_new(migration.source, old))
-        except Exception as error:
-            raise ItemRefused(
-                f"{', '.join(late)} came to the item while it was being removed, and it could not be put back: {old!r}"
-            ) from error
-        raise _Changed
-    landed = {**outcome.items[0], **late}
     wanted = migration.outcome(old)
+    if not outcome.items:
+        if wanted.is_left or wanted.items:
+            yield from _put_back(migration, old)
+            raise _Changed
+        return
+    landed = {**outcome.items[0], **late}
     if wanted.is_left or wanted.items == [landed]:
         return
     # The marker is on it by now, so what is asked of it is that nobody has changed what was just written.
@@ -116,9 +115,20 @@ def _amend(migration: Migration, item: Item, old: Item, outcome: Outcome) -> Wor
         yield from together(members)
     except Exception as error:
         told = _told(error, members)
+        if told is error:
+            raise
         if not isinstance(told, _Changed):
             raise told from error
         raise ItemRefused(
             f"{', '.join(late)} came to the item while it was being converted, and it was changed again since: "
             "look at it by hand"
         ) from error
+
+
+def _put_back(migration: Migration, old: Item) -> Work[None]:
+    """An item that was removed, and would not have been with what came to it in between."""
+    try:
+        yield from alone(put_new(migration.source, old))
+    except Exception as error:
+        if failed_conditions(error) is None:  # else somebody has written it anew
+            raise MigrationError(f"This item was removed, is to stay, and could not be put back: {old!r}") from error

@@ -56,7 +56,10 @@ def copy_work(migration: Migration, item: Item) -> Work[Result]:
     except Exception as error:
         if 0 in (failed_conditions(error) or []):
             return "already"
-        raise _told(error, members) from error
+        told = _told(error, members)
+        if told is error:
+            raise
+        raise told from error
     return "left" if outcome.is_left else "converted"
 
 
@@ -74,7 +77,10 @@ def follow_work(migration: Migration, key: Item) -> Work[Result]:
         except Exception as error:
             if 0 in (failed_conditions(error) or []):
                 continue
-            raise _told(error, members) from error
+            told = _told(error, members)
+            if told is error:
+                raise
+            raise told from error
         if outcome is None:
             return "removed"
         return "left" if outcome.is_left else "converted"
