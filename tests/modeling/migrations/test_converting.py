@@ -288,9 +288,6 @@ class Reference:
         self.items = {item["pk"]["S"]: item for item in self.stage.items(things)}
 
     def landed(self, request: dict[str, Any]) -> None:
-        if "Item" in request:  # what was removed with an attribute that came in between is put back
-            self.items[request["Item"]["pk"]["S"]] = request["Item"]
-            return
         first = next(iter(request["TransactItems"][0].values())) if "TransactItems" in request else request
         key = first["Key"]["pk"]["S"]
         item = self.items.pop(key)
