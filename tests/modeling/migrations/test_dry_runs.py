@@ -12,7 +12,6 @@ from tests.modeling.migrations.test_converting import added, split
 from tests.modeling.migrations.test_ledgers import parts
 from torusdb.modeling.migrations import LEAVE, FileState, Migration, NoState, Run, in_place, into_table
 from torusdb.modeling.migrations.dry_runs import ERRORS_SHOWN, EXAMPLES_MAX
-from torusdb.modeling.migrations.sizes import item_bytes
 
 READS = {"DescribeTable", "Scan"}
 
@@ -78,28 +77,3 @@ def test_refused_and_left_items_are_counted(stage: Stage, tmp_path: Path) -> Non
 def test_an_empty_table_takes_nothing(stage: Stage, tmp_path: Path) -> None:
     found = dry(stage, in_place(things, version=2, marker="_v")(added), tmp_path)
     assert (found.items, found.write_units, found.share) == (0, 0, 1)
-
-
-def test_sizes_are_those_that_the_database_counts(stage: Stage) -> None:
-    """By the capacity that items of just below and just above a unit take."""
-    values: list[dict[str, Any]] = [
-        {"N": "-12345.678"},
-        {"N": "100"},
-        {"SS": ["a", "bc"]},
-        {"NS": ["1", "22"]},
-        {"BS": [b"12", b"3"]},
-        {"B": b"1234"},
-        {"BOOL": True},
-        {"NULL": True},
-        {"L": [{"S": "a"}, {"N": "1"}]},
-        {"M": {"name": {"S": "ü"}, "list": {"L": []}}},
-    ]
-    for value in values:
-        item = {**thing("a"), "value": value, "filler": {"S": ""}}
-        for missing, units in ((0, 1), (-1, 2)):
-            item["filler"] = {"S": ""}
-            item["filler"] = {"S": "f" * (1024 - item_bytes(item) - missing)}
-            answer = stage.hand.call("PutItem", TableName="things", Item=item, ReturnConsumedCapacity="TOTAL")
-            stage.hand.call("DeleteItem", TableName="things", Key={"pk": item["pk"]})
-            consumed = answer.get("ConsumedCapacity", answer)
-            assert consumed["CapacityUnits"] == units, value

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from torusdb.modeling.design.cost import MILLION, US_EAST_1
+from torusdb.modeling.design.sizes import item_bytes
+from torusdb.modeling.design.units import TRANSACTION_FACTOR, write_units
 from torusdb.modeling.migrations import tables
 from torusdb.modeling.migrations.conversion import Outcome, key_of
 from torusdb.modeling.migrations.converting import replacement
@@ -18,7 +21,6 @@ from torusdb.modeling.migrations.pacing import Pacer
 from torusdb.modeling.migrations.progress import key_text
 from torusdb.modeling.migrations.retries import patiently
 from torusdb.modeling.migrations.scanning import scan_request
-from torusdb.modeling.migrations.sizes import write_units
 from torusdb.modeling.migrations.states import State
 from torusdb.modeling.migrations.writing import check_count
 from torusdb.modeling.scalars import Item
@@ -26,11 +28,6 @@ from torusdb.modeling.steps import Work
 
 EXAMPLES_MAX: Final = 5
 ERRORS_SHOWN: Final = 20
-TRANSACTION_FACTOR: Final = 2
-"""What a write costs in a transaction, beside one by itself (developer guide, "Transactions")."""
-READ_PRICE: Final = 0.125
-WRITE_PRICE: Final = 0.625
-"""USD of a million units of a table paid by request, in us-east-1 since November 2024."""
 
 
 @dataclass
@@ -60,8 +57,10 @@ class DryRun:
 
     @property
     def price(self) -> float:
-        """Of the whole run, in USD, if the tables are paid by request."""
-        return (self.whole(self.read_units) * READ_PRICE + self.whole(self.write_units) * WRITE_PRICE) / 1_000_000
+        """Of the whole run, in USD, if the tables are of the standard class in us-east-1 and paid by request."""
+        prices = US_EAST_1.standard
+        reads, writes = self.whole(self.read_units), self.whole(self.write_units)
+        return (reads * prices.read_requests + writes * prices.write_requests) / MILLION
 
     def seconds_at(self, pacer: Pacer) -> float | None:
         paces = (pacer.reads.units_per_second, pacer.writes.units_per_second)
@@ -132,10 +131,10 @@ def _units(migration: Migration, item: Item, outcome: Outcome) -> int:
     if migration.marker is None:
         written = [first_entry(migration, item, outcome.items), *outcome.items]
         check_count(written)
-        return TRANSACTION_FACTOR * sum(write_units(each) for each in written)
+        return TRANSACTION_FACTOR * sum(write_units(item_bytes(each)) for each in written)
     check_count(replacement(migration, item, outcome))
     key = key_of(migration.source, item)
     kept = [each for each in outcome.items if key_of(migration.source, each) == key]
     others = [each for each in outcome.items if each not in kept]
-    units = write_units(item, *kept) + sum(write_units(each) for each in others)
+    units = sum(map(write_units, [max(map(item_bytes, [item, *kept])), *map(item_bytes, others)]))
     return units * (TRANSACTION_FACTOR if others else 1)
