@@ -243,6 +243,26 @@ def test_refused_items_are_kept_in_mind_until_they_can_be_brought_over(stage: St
     assert run.migrate().errors == {}
 
 
+def test_a_refused_item_is_kept_before_its_record_is_done_with(stage: Stage, state: FileState) -> None:
+    stage.put(things, *THINGS[:5])
+    migration = into_new_things(unless_five)
+    run_of(stage, migration, state).migrate()
+    stage.put(things, thing("thing 1", x=5))
+    found = []
+
+    def die(operation: str) -> None:
+        found.append(operation)
+        if operation == "UpdateItem" and "GetRecords" in found:  # the checkpoint
+            raise Killed
+
+    with pytest.raises(Killed):
+        run_of(stage, migration, state, stage.means(die)).migrate()
+    state.release()  # as the system does
+    assert Progress.from_json(state.take() or "", "here").errors == {
+        '{"pk":{"S":"thing 1"}}': "The conversion raised ValueError: five"
+    }
+
+
 def test_what_was_refused_while_following_is_tried_again_without_a_record(stage: Stage, state: FileState) -> None:
     stage.put(things, *THINGS)
     run = run_of(stage, into_new_things(unless_five), state)

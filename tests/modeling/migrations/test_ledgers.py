@@ -106,6 +106,16 @@ def test_items_that_become_one_are_refused(stage: Stage) -> None:
         run(stage, copy_work(one, thing("b")))
 
 
+def test_an_item_that_comes_to_anothers_key_later_is_refused_as_well(stage: Stage) -> None:
+    by_value = into_new_things(lambda item: {"pk": {"S": item["x"]["N"]}, "of": item["pk"]})
+    for key, value in (("a", 1), ("b", 2)):
+        assert run(stage, copy_work(by_value, thing(key, x=value))) == "converted"
+    stage.put(things, thing("b", x=1))
+    with pytest.raises(ItemRefused, match="whose key another has already"):
+        run(stage, follow_work(by_value, {"pk": {"S": "b"}}))
+    assert stage.items(new_things) == [thing("1", of="a"), thing("2", of="b")]
+
+
 def test_long_keys_stand_in_the_ledger_by_their_hash() -> None:
     long = {"pk": {"S": "k" * 1100}}
     assert len(entry_key(long)) == 64
