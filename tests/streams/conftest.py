@@ -28,9 +28,9 @@ Hook = Callable[[str], None]
 class ClientError(Exception):
     """As botocore's."""
 
-    def __init__(self, code: str, message: str | None = None) -> None:
+    def __init__(self, code: str, message: str | None = None, **members: Any) -> None:
         super().__init__(f"{code}: {message}")
-        self.response = {"Error": {"Code": code, "Message": message}}
+        self.response = {"Error": {"Code": code, "Message": message}, **members}
 
 
 class Client:
@@ -58,7 +58,7 @@ class Client:
             running = OPERATIONS[operation](self._hand.ctx, request)
             return decode_answer(driver.complete(self._hand.engine, running))
         except ServiceError as error:
-            raise ClientError(error.code, error.message) from None
+            raise ClientError(error.code, error.message, **error.members) from None
 
 
 def nothing(operation: str) -> None:

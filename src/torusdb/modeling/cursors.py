@@ -33,7 +33,7 @@ def write_cursor(requests: list[Request], positions: list[Position]) -> str:
     import json
     from base64 import urlsafe_b64encode
 
-    lanes = [position if isinstance(position, bool) else _plain(position) for position in positions]
+    lanes = [position if isinstance(position, bool) else plain_key(position) for position in positions]
     content = json.dumps(lanes, separators=(",", ":"), ensure_ascii=False).encode()
     return FORMAT + urlsafe_b64encode(_fingerprint(requests) + content).decode().rstrip("=")
 
@@ -48,7 +48,7 @@ def read_cursor(requests: list[Request], cursor: str) -> list[Position]:
             raise ValueError(cursor)
         content = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
         lanes = json.loads(content[FINGERPRINT_BYTES:])
-        positions = [lane if isinstance(lane, bool) else _key(lane) for lane in lanes]
+        positions = [lane if isinstance(lane, bool) else key_of_plain(lane) for lane in lanes]
     except (ValueError, TypeError, AttributeError, KeyError):
         raise CursorRefused("This is not a cursor, or it is damaged") from None
     if content[:FINGERPRINT_BYTES] != _fingerprint(requests) or len(positions) != len(requests):
@@ -83,14 +83,15 @@ def _spelled_out(parameters: dict[str, Any]) -> dict[str, Any]:
     return spelled
 
 
-def _plain(key: Item) -> dict[str, dict[str, str]]:
+def plain_key(key: Item) -> dict[str, dict[str, str]]:
+    """The key as JSON takes it."""
     return {
         name: {kind: value.hex() if isinstance(value, bytes) else value for kind, value in wire.items()}
         for name, wire in key.items()
     }
 
 
-def _key(plain: dict[str, dict[str, str]]) -> Item:
+def key_of_plain(plain: dict[str, dict[str, str]]) -> Item:
     return {
         name: {kind: bytes.fromhex(value) if kind == "B" else value for kind, value in wire.items()}
         for name, wire in plain.items()

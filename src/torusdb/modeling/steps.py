@@ -6,7 +6,7 @@ responses in order; `Pause` with nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -34,6 +34,22 @@ class Pause(NamedTuple):
 
 Step: TypeAlias = Request | Together | Pause
 Work: TypeAlias = Generator[Step, Any, T]
+
+
+def drive(work: Work[T], do: Callable[[Step], Any]) -> T:
+    """Runs work to its end: `do` answers each step, or raises what the work is to see."""
+    try:
+        step = next(work)
+        while True:
+            try:
+                answer = do(step)
+            except Exception as error:
+                step = work.throw(error)
+            else:
+                step = work.send(answer)
+    except StopIteration as end:
+        value: T = end.value
+        return value
 
 
 def error_code(error: Exception) -> str | None:

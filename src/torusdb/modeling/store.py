@@ -15,7 +15,7 @@ from torusdb.modeling.queries import Count
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.shards import random_float
-from torusdb.modeling.steps import Pause, Request, Step, Together, Work
+from torusdb.modeling.steps import Pause, Request, Step, Together, Work, drive
 from torusdb.modeling.table import Table
 from torusdb.modeling.tasks import Plan, Task, work_of
 from torusdb.modeling.transact_gets import TransactGet, transact_get_work
@@ -188,18 +188,7 @@ class Store(_Store):
         return self._perform(work_of(plan, self._context))
 
     def _perform(self, work: Work[T]) -> T:
-        try:
-            step = next(work)
-            while True:
-                try:
-                    answer = self._do(step)
-                except Exception as error:
-                    step = work.throw(error)
-                else:
-                    step = work.send(answer)
-        except StopIteration as end:
-            value: T = end.value
-            return value
+        return drive(work, self._do)
 
     def _do(self, step: Step) -> Any:
         if type(step) is Request:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from torusdb.cli.model import check, create, export, import_, infer, plan
+from torusdb.cli.model import check, create, export, import_, infer, migrate, plan
 
 if TYPE_CHECKING:
     from torusdb.cli.model.command import Commands
 
-COMMANDS = (check, plan, export, import_, infer, create)
+COMMANDS = (check, plan, export, import_, infer, create, migrate)
 
 EXAMPLES = """\
 examples:
@@ -20,6 +20,7 @@ examples:
   torusdb model import shop.json        a data model of NoSQL Workbench, as Python
   torusdb model infer shop              a model for a table that is there
   torusdb model create shop.py          make its tables; say what differs
+  torusdb model migrate split_names.py  converts the items of a table to a new model
 
 The file is Python, and is run. 'torusdb model COMMAND --help' has more.
 """

@@ -28,7 +28,7 @@ class Design(NamedTuple):
 
 def load_design(source: str | Path) -> Design:
     """The design in a file (`models/shop.py`) or a module (`models.shop`)."""
-    return design_of(_module(str(source)))
+    return design_of(load_module(str(source)))
 
 
 def design_of(module: ModuleType) -> Design:
@@ -53,7 +53,7 @@ def _table_of(value: object) -> Table | None:
     return None
 
 
-def _module(source: str) -> ModuleType:
+def load_module(source: str) -> ModuleType:
     path = Path(source).resolve() if source.endswith(".py") else None
     if path is not None and not path.is_file():
         raise ModelError(f"There is no file {source}")

@@ -1,0 +1,266 @@
+"""`torusdb model migrate`: runs a migration that is declared in a Python file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from torusdb.cli.model.command import FAILED, Commands, design_command
+
+if TYPE_CHECKING:
+    from torusdb.modeling.migrations import DryRun, Follower, Migration, Progress, Run, State, Verification
+
+INTERRUPTED: Final = 130
+"""As shells have it for Ctrl-C."""
+
+EXAMPLES = """\
+examples:
+  torusdb model migrate split_names.py --dry-run --sample 1000     what would become of a thousand items, and its cost
+  torusdb model migrate split_names.py --capacity 0.25             with a quarter of the table's capacity
+  torusdb model migrate split_names.py --units 100 --segments 8    with 100 units a second, eight workers
+  torusdb model migrate split_names.py                             again, after Ctrl-C or a crash: goes on
+  torusdb model migrate split_names.py --verify                    is any item left?
+
+into another table:
+  torusdb model migrate to_new_shop.py --capacity 0.25             copies, and brings over what has changed since
+  torusdb model migrate to_new_shop.py --follow                    keeps the target current, until Ctrl-C
+  torusdb model migrate to_new_shop.py --switch                    once nobody writes any more: catches up, compares
+  torusdb model migrate to_new_shop.py --clean-up                  removes the migration's own tables
+
+on a TorusDB server:
+  torusdb model migrate split_names.py --endpoint-url http://127.0.0.1:8000
+"""
+
+
+def add_to(commands: Commands) -> None:
+    parser = design_command(
+        commands, "migrate", run, told="Convert the items of a table, in place or into another.", examples=EXAMPLES
+    )
+    parser.add_argument("--migration", metavar="NAME", help="Which, if FILE declares several.")
+    _add_actions(parser)
+    _add_pace(parser)
+    where = parser.add_argument_group("where")
+    where.add_argument("--endpoint-url", metavar="URL", help="Of a TorusDB server; without it the service in AWS.")
+    where.add_argument(
+        "--region", metavar="NAME", help="As AWS_DEFAULT_REGION or the profile has it. [of a server: us-east-1]"
+    )
+    where.add_argument("--profile", metavar="NAME", help="Of the AWS configuration.")
+    where.add_argument("--table-name", metavar="NAME", help="What the table is called, if not as it is declared.")
+    where.add_argument("--target-name", metavar="NAME", help="What the target of a copy is called.")
+    states = where.add_mutually_exclusive_group()
+    states.add_argument(
+        "--state",
+        type=Path,
+        metavar="PATH",
+        help="The file of what is done so far. [FILE's folder, MIGRATION.state.json]",
+    )
+    states.add_argument("--state-table", metavar="TABLE", help="Keeps it in a table instead, which is made.")
+
+
+def _add_actions(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_argument_group("what to do, if not to run or go on").add_mutually_exclusive_group()
+    actions.add_argument("--dry-run", action="store_true", help="Write nothing; show what would become of the items.")
+    actions.add_argument("--verify", action="store_true", help="Change nothing; say whether all is as it should be.")
+    actions.add_argument("--follow", action="store_true", help="Keep the target of a copy current.")
+    actions.add_argument("--switch", action="store_true", help="Bring the target up to date for good, and verify it.")
+    actions.add_argument("--clean-up", action="store_true", help="Remove the ledger and leases of what is done.")
+    actions.add_argument("--resume", action="store_true", help="Go on, and refuse to begin.")
+    actions.add_argument("--restart", action="store_true", help="Scan again; what is converted is passed by.")
+
+
+def _add_pace(parser: argparse.ArgumentParser) -> None:
+    pace = parser.add_argument_group("how")
+    pace.add_argument("--segments", type=int, metavar="N", help="Workers that scan at once, 1 to 256. [4]")
+    rate = pace.add_mutually_exclusive_group()
+    rate.add_argument("--capacity", type=float, metavar="SHARE", help="The share of the capacity to use: 0.25.")
+    rate.add_argument("--units", type=float, metavar="N", help="Capacity units a second, of reads and of writes.")
+    pace.add_argument(
+        "--on-error",
+        choices=["report", "stop"],
+        default="report",
+        help="At an item that cannot be converted: go on and report, or stop. [%(default)s]",
+    )
+    pace.add_argument(
+        "--quiet-seconds",
+        type=float,
+        default=10.0,
+        metavar="N",
+        help="How long nothing must come by the stream for a target to be up to date. [10]",
+    )
+    pace.add_argument("--sample", type=int, metavar="N", help="Items that a dry run looks at. [all]")
+    pace.add_argument(
+        "--share", type=float, default=1.0, metavar="SHARE", help="The share of items that is compared. [all]"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from torusdb.cli.model.migration_progress import showing
+    from torusdb.modeling.migrations import MigrationError, Run, Stopped
+
+    declared = _migration(options.file, options.migration)
+    migration = declared.called(options.table_name, options.target_name)
+    means = _means(options)
+    with showing(means, migration) as watch:
+        made = Run(
+            migration,
+            means,
+            _state(options, migration, means),
+            segments=options.segments,
+            capacity=options.capacity,
+            units=options.units,
+            on_error=options.on_error,
+            watch=watch,
+            quiet_seconds=options.quiet_seconds,
+        )
+        try:
+            return _act(options, made)
+        except (KeyboardInterrupt, Stopped):
+            print("torusdb: stopped; the same command goes on where it stands", file=sys.stderr)
+            return INTERRUPTED
+        except Exception as error:
+            if not _is_of_the_client(error):
+                raise
+            raise MigrationError(str(error)) from error
+
+
+def _act(options: argparse.Namespace, made: Run) -> int:
+    from torusdb.modeling.migrations import MigrationError
+
+    if options.dry_run:
+        return _tell_dry_run(made, made.dry_run(items_max=options.sample))
+    if options.verify:
+        return _tell_verification(made.verify(share=options.share))
+    if options.switch:
+        return _tell_verification(made.switch(share=options.share))
+    if options.follow:
+        made.follow(_tell_lag)
+    if options.clean_up:
+        made.clean_up()
+        print("Removed the tables of the migration's own.")
+        return 0
+    if options.resume and not _is_begun(made.state):
+        raise MigrationError(f"There is no run to go on with: {made.state.where} holds no state")
+    return _tell_progress(made, made.migrate(restart=options.restart))
+
+
+def _is_begun(state: State) -> bool:
+    try:
+        return state.take() is not None
+    finally:
+        state.release()
+
+
+def _migration(file: str, name: str | None) -> Migration:
+    from torusdb.modeling.design.loading import load_module
+    from torusdb.modeling.migrations import Migration, MigrationError
+
+    values = vars(load_module(file)).values()
+    found = {each.name: each for each in values if isinstance(each, Migration)}
+    if not found:
+        raise MigrationError(f"{file} declares no migration: write a function with @in_place(…) or @into_table(…)")
+    if name is None and len(found) > 1:
+        raise MigrationError(f"{file} declares {', '.join(found)}: say which with --migration")
+    if name is not None and name not in found:
+        raise MigrationError(f"{file} declares no migration {name}, but {', '.join(found)}")
+    return found[name] if name is not None else next(iter(found.values()))
+
+
+def _state(options: argparse.Namespace, migration: Migration, means: Any) -> State:
+    from torusdb.modeling import Table
+    from torusdb.modeling.migrations import FileState, TableState, tables
+
+    if options.state_table is None:
+        folder = Path(options.file).parent if options.file.endswith(".py") else Path()
+        return FileState(options.state or folder / f"{migration.name}.state.json")
+    table = Table(options.state_table, partition_key="migration")
+    tables.ensure(table, means)
+    key = {"migration": {"S": migration.name}}
+    return TableState(table, key, means.client, now=means.now, sleep=means.wait)
+
+
+def _means(options: argparse.Namespace) -> Any:
+    from torusdb.modeling.migrations import Means, MigrationError
+    from torusdb.modeling.migrations.progress import SEGMENTS_MAX
+
+    try:
+        import boto3
+        from botocore.config import Config
+    except ModuleNotFoundError:
+        raise MigrationError("Migrations need boto3: pip install 'torusdb[aws]'") from None
+    try:
+        session = boto3.Session(profile_name=options.profile, region_name=options.region)
+        # A server of one's own answers whatever the region; the service has to be asked in the right one.
+        region = session.region_name or ("us-east-1" if options.endpoint_url else None)
+        workers = SEGMENTS_MAX + 2  # and the follower, and the main thread
+        config = Config(max_pool_connections=workers, retries={"mode": "standard", "max_attempts": 4})
+        made = [
+            session.client(name, region_name=region, endpoint_url=options.endpoint_url, config=config)
+            for name in ("dynamodb", "dynamodbstreams")
+        ]
+    except Exception as error:
+        if not (_is_of_the_client(error) or isinstance(error, ValueError)):  # the latter of a wrong URL
+            raise
+        raise MigrationError(str(error)) from error
+    return Means(*made)
+
+
+def _is_of_the_client(error: Exception) -> bool:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    return isinstance(error, BotoCoreError | ClientError)
+
+
+def _tell_progress(made: Run, progress: Progress) -> int:
+    from torusdb.modeling.migrations import DONE, SCANNING
+
+    counts = ", ".join(f"{count:,} {name}" for name, count in progress.counts.items()) or "nothing to convert"
+    print(f"{progress.migration}: {counts}")
+    print(f"{progress.read_units:,.1f} read and {progress.write_units:,.1f} write units, {progress.seconds:,.0f} s")
+    _tell_errors(progress.errors)
+    if progress.phase == DONE:
+        print("Done.")
+    elif progress.phase == SCANNING:
+        print("Not done: mend the conversion or the items, and run it again; what is converted is passed by.")
+    else:
+        print(f"{progress.target} is current. Stop what writes to {progress.source}, then say --switch.")
+    return FAILED if progress.errors else 0
+
+
+def _tell_errors(errors: dict[str, str]) -> None:
+    for key, message in errors.items():
+        print(f"refused {key}: {message}")
+
+
+def _tell_verification(found: Verification) -> int:
+    print(f"{found.items:,} items, {found.compared:,} compared; {found.expected:,} expected, {found.found:,} found")
+    for key, what in found.wrong.items():
+        print(f"wrong {key}: {what}")
+    print("All is as it should be." if found.is_right else f"{found.wrong_count:,} wrong: it is not as it should be.")
+    return 0 if found.is_right else FAILED
+
+
+def _tell_dry_run(made: Run, found: DryRun) -> int:
+    from torusdb.modeling.migrations.verifying import difference_lines
+
+    part = "" if found.is_whole else f" of {found.table_items:,}"
+    print(f"{found.items:,} items{part} looked at, nothing written")
+    print(", ".join(f"{count:,} {name}" for name, count in found.counts.items()))
+    for before, after in found.examples:
+        print()
+        for each in after or [{}]:
+            print("\n".join(difference_lines(before, each)) if each else f"- {before}")
+    print()
+    _tell_errors(found.errors)
+    reads, writes = (ceil(found.whole(each)) for each in (found.read_units, found.write_units))
+    print(f"The whole: about {reads:,} read and {writes:,} write units, without those of indexes;")
+    print(f"paid by request (us-east-1) about {found.price:,.2f} USD")
+    if found.seconds is not None:
+        print(f"at the pace that was asked for {found.seconds:,.0f} s at least")
+    return FAILED if found.errors else 0
+
+
+def _tell_lag(follower: Follower) -> None:
+    print(f"{follower.lag_seconds:.0f} s behind", file=sys.stderr)

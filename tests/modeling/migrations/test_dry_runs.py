@@ -1,0 +1,79 @@
+"""What a dry run says, and that nothing is written by it; what it thinks a run costs, beside what the run costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.modeling.migrations.conftest import Stage, in_turns, new_things, thing, things
+from tests.modeling.migrations.test_converting import added, split
+from tests.modeling.migrations.test_ledgers import parts
+from torusdb.modeling.migrations import LEAVE, FileState, Migration, NoState, Run, in_place, into_table
+from torusdb.modeling.migrations.dry_runs import ERRORS_SHOWN, EXAMPLES_MAX
+
+READS = {"DescribeTable", "Scan"}
+
+
+def dry(stage: Stage, migration: Migration, tmp_path: Path, **options: Any) -> Any:
+    asked: list[str] = []
+    state = FileState(tmp_path / "state")
+    before = stage.hand.stored()
+    run = Run(migration, stage.means(asked.append), state, segments=2, runner=in_turns(), units=10)
+    found = run.dry_run(**options)
+    assert set(asked) <= READS
+    assert stage.hand.stored() == before
+    assert list(tmp_path.iterdir()) == []
+    return found
+
+
+@pytest.mark.parametrize("convert", [added, split])
+def test_a_dry_run_in_place_says_what_the_run_takes(stage: Stage, tmp_path: Path, convert: Any) -> None:
+    stage.put(things, *(thing(f"thing {number}", x=number, text="t" * number * 10) for number in range(150)))
+    stage.put(things, thing("done", x=1, _v=2), thing("done later", x=1, _v=3))
+    migration = in_place(things, version=2, marker="_v")(convert)
+    found = dry(stage, migration, tmp_path)
+    assert (found.items, found.table_items, found.is_whole, found.share) == (152, 152, True, 1)
+    assert found.counts == {"converted": 150, "already": 2}
+    assert len(found.examples) == EXAMPLES_MAX
+    progress = Run(migration, stage.means(), NoState(), segments=1, runner=in_turns()).migrate()
+    assert found.write_units == progress.write_units
+    assert found.seconds == pytest.approx(max(found.read_units, found.write_units) / 10)
+    assert found.price == pytest.approx((found.read_units * 0.125 + found.write_units * 0.625) / 1e6)
+
+
+def test_a_dry_run_into_another_table_says_what_the_run_takes(stage: Stage, tmp_path: Path) -> None:
+    stage.put(things, *(thing(f"thing {number}", x=number) for number in range(20)))
+    migration = into_table(new_things, source=things)(parts)
+    found = dry(stage, migration, tmp_path)
+    assert found.counts == {"converted": 20}
+    progress = Run(migration, stage.means(), NoState(), segments=1, runner=in_turns(), quiet_seconds=1).migrate()
+    assert found.write_units == progress.write_units
+
+
+def test_a_sample_stands_for_the_whole(stage: Stage, tmp_path: Path) -> None:
+    stage.put(things, *(thing(f"thing {number}", x=number) for number in range(60)))
+    found = dry(stage, in_place(things, version=2, marker="_v")(added), tmp_path, items_max=15)
+    assert (found.items, found.is_whole, found.share, found.write_units) == (15, False, 0.25, 15)
+    assert found.whole(found.write_units) == 60
+
+
+def test_refused_and_left_items_are_counted(stage: Stage, tmp_path: Path) -> None:
+    stage.put(things, *(thing(f"thing {number}", x=number) for number in range(60)))
+
+    def convert(item: Any) -> Any:
+        if int(item["x"]["N"]) % 2:
+            raise ValueError("odd")
+        return LEAVE
+
+    found = dry(stage, in_place(things, version=2, marker="_v")(convert), tmp_path)
+    assert found.counts == {"refused": 30, "left": 30}
+    assert len(found.errors) == ERRORS_SHOWN
+    assert set(found.errors.values()) == {"The conversion raised ValueError: odd"}
+    assert found.write_units == 0
+
+
+def test_an_empty_table_takes_nothing(stage: Stage, tmp_path: Path) -> None:
+    found = dry(stage, in_place(things, version=2, marker="_v")(added), tmp_path)
+    assert (found.items, found.write_units, found.share) == (0, 0, 1)
