@@ -97,11 +97,15 @@ def in_threads(works: Sequence[Work[None]], driver: Driver, beside: Callable[[],
                 over.wait(IDLE_SECONDS)
 
     with ThreadPoolExecutor(len(works) + 1) as threads:
-        running: list[Future[None]] = [threads.submit(driver.run, work) for work in works]
-        follower = None if beside is None else threads.submit(follow)
-        everything = running if follower is None else [*running, follower]
-        waiting = set(running)
+        everything: list[Future[None]] = []
+        waiting: set[Future[None]] = set()
         try:
+            for work in works:
+                everything.append(threads.submit(driver.run, work))
+                waiting.add(everything[-1])
+            follower = None if beside is None else threads.submit(follow)
+            if follower is not None:
+                everything.append(follower)
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED, timeout=IDLE_SECONDS)
                 if follower is not None and follower.done():
