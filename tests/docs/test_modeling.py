@@ -20,7 +20,7 @@ def test_it_is_as_it_is_told(page: str, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", "100")
     assert walk(PAGES / page, tmp_path) == []
 
 
