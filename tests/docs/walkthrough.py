@@ -55,7 +55,8 @@ def walk(page: Path, folder: Path) -> list[Difference]:
 
 def _is_told(told: str, printed: str) -> bool:
     pieces = [re.escape(piece.strip()) for piece in re.split(r"^…$", told, flags=re.MULTILINE)]
-    return re.fullmatch(r"\n(?:.*\n)?\s*".join(pieces), printed.strip(), re.DOTALL) is not None
+    pieces[-1] += r"\n?"
+    return re.fullmatch(r"\n(?:.*\n)?\s*".join(pieces), printed.strip() + "\n", re.DOTALL) is not None
 
 
 def _python(code: str, place: str, names: dict[str, Any]) -> str:
