@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -89,6 +89,45 @@ def generate_data(
         count = _load_with_progress(system, generate(customers, seed), customers, workers)
         system.start_stream()
     out.print(f"{count:,} items in {endpoint or directory}")
+
+
+@app.command()
+def serve(
+    customers: Customers = 200,
+    seed: Seed = 1,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8080,
+    name: Annotated[list[str] | None, typer.Option(help="Another name that browsers may use. Repeatable.")] = None,
+    endpoint: Annotated[
+        str | None, typer.Option("--endpoint", "--endpoint-url", metavar="URL", help="A server, instead of new data.")
+    ] = None,
+) -> None:
+    """Pages and a REST interface, on new data in memory, or on a server that has the table; until Ctrl-C.
+
+    `python -m order_entry serve`
+
+    `python -m order_entry serve --endpoint http://127.0.0.1:8000`
+    """
+    from order_entry.web import serving
+
+    try:
+        listening = serving.listen(host, port)
+    except OSError as error:
+        out.print(f"Cannot listen on {host}, port {port}: {error.strerror}", highlight=False)
+        raise typer.Exit(1) from None
+    with listening, in_this_process() if endpoint is None else nullcontext(at(endpoint)) as system:
+        if endpoint is None:
+            system.create_table(stream=False)
+            _load_with_progress(system, generate(customers, seed), customers, WORKERS)
+            system.start_stream()
+        elif table.name not in system.dynamodb.list_tables()["TableNames"]:
+            out.print(f"There is no table {table.name}: python -m order_entry generate --endpoint {endpoint}")
+            raise typer.Exit(1)
+        elif "LatestStreamArn" not in system.dynamodb.describe_table(TableName=table.name)["Table"]:
+            out.print(f"The table {table.name} has no stream, which the ranking follows: enable one with both images")
+            raise typer.Exit(1)
+        out.print(f"{serving.address(listening)} (Ctrl-C ends it)", highlight=False)
+        serving.serve(system, listening, [host, *(name or [])])
 
 
 @app.command()
