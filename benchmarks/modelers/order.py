@@ -21,3 +21,13 @@ class Status(Enum):
 
 def placed(number: int) -> datetime:
     return datetime(2024, 3, 1, tzinfo=timezone.utc) + timedelta(hours=number)  # noqa: UP017 - read by other Pythons
+
+
+def written_keys(customer: str, number: int, placed_text: str) -> dict[str, str]:
+    """For libraries that leave keys, or numbers in them, to the program."""
+    return {
+        "pk": f"CUSTOMER#{customer}",
+        "sk": f"ORDER#{number:08}",
+        "gsi1pk": "ORDERS#open",
+        "gsi1sk": f"{placed_text}#{number:08}",
+    }

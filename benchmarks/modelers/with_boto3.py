@@ -33,10 +33,7 @@ def works(endpoint: str) -> dict[str, Any]:
 def _item(number: int) -> dict[str, Any]:
     placed = shop.placed(number).isoformat()
     return {
-        "pk": {"S": f"CUSTOMER#{shop.CUSTOMER}"},
-        "sk": {"S": f"ORDER#{number:08}"},
-        "gsi1pk": {"S": "ORDERS#open"},
-        "gsi1sk": {"S": f"{placed}#{number:08}"},
+        **{name: {"S": text} for name, text in shop.written_keys(shop.CUSTOMER, number, placed).items()},
         "customer": {"S": shop.CUSTOMER},
         "number": {"N": str(number)},
         "status": {"S": "open"},

@@ -32,10 +32,7 @@ def works(endpoint: str) -> dict[str, Any]:
     def made(number: int) -> Order:
         placed = shop.placed(number)
         return Order(
-            pk=f"CUSTOMER#{customer}",
-            sk=f"ORDER#{number:08}",
-            gsi1pk="ORDERS#open",
-            gsi1sk=f"{placed.isoformat()}#{number:08}",
+            **shop.written_keys(customer, number, placed.isoformat()),
             customer=customer,
             number=number,
             status=shop.Status.OPEN,

@@ -32,8 +32,9 @@ from torusdb.modeling import (
     Table,
     pattern,
 )
-from torusdb.modeling.design import Design, Rate, Volume, Workload, plan
+from torusdb.modeling.design import Design, Rate, Samples, Volume, Workload, plan
 from torusdb.modeling.design.capacity import Plan, grown
+from torusdb.modeling.design.facts import Facts, Size
 from torusdb.modeling.design.sizes import item_bytes
 from torusdb.modeling.design.units import (
     partitions,
@@ -269,3 +270,23 @@ def test_moments_have_a_size() -> None:
     sample = Event(id="1", at=datetime(2024, 1, 1, tzinfo=UTC))
     made = plan(Design("when", [when], Workload(Volume(Event, items=1, sample=sample))))
     assert made.resources[0].stored_bytes == len("pkE#1id1_typeEventat2024-01-01T00:00:00.000000Z")
+
+
+def test_items_are_measured_on_the_designs_own_samples() -> None:
+    when = Table("when", partition_key="pk")
+
+    class Event(Entity, table=when):
+        key = Key("{id}")
+        id: Attr[str]
+        text: Attr[str]
+
+    def measured(text: str, workload: Workload) -> Size:
+        samples = Samples(Event(id="1", text=text), Event(id="2", text=""))
+        size = Facts(Design("when", [when], workload, samples)).size(Event.__model__)
+        assert size is not None
+        return size
+
+    short, long = measured("x", Workload()), measured("x" * 1001, Workload())
+    assert (long.bytes - short.bytes, long.source) == (1000, "its sample")
+    of_volume = Workload(Volume(Event, items=1, sample=Event(id="1", text="x")))
+    assert measured("x" * 1001, of_volume) == short, "the volume's own goes before"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from torusdb.modeling.design.loading import Design
 from torusdb.modeling.design.sizes import item_bytes, projected, sample_item
 from torusdb.modeling.design.workload import Rate, Volume
+from torusdb.modeling.entity import Entity
 from torusdb.modeling.keys import BoundKey
 from torusdb.modeling.model import EntityModel
 from torusdb.modeling.patterns import Pattern
@@ -147,14 +148,21 @@ class Facts:
         if item is None:
             return None
         measured = item_bytes(projected(item, model, index))
-        source = OWN_SAMPLE if volume is not None and volume.sample is not None else MADE_SAMPLE
+        source = MADE_SAMPLE if self._own_sample(model) is None else OWN_SAMPLE
         return Size(measured if given is None else min(measured, given), source)
 
     def sample(self, model: EntityModel[Any]) -> Item | None:
         if model not in self._samples:
-            volume = self.volume(model)
-            self._samples[model] = _sample(model, volume)
+            own = self._own_sample(model)
+            self._samples[model] = _made_sample(model) if own is None else model.encode(own)
         return self._samples[model]
+
+    def _own_sample(self, model: EntityModel[Any]) -> Entity | None:
+        """The author's, of the volume or else the first of the design's samples."""
+        volume = self.volume(model)
+        if volume is not None and volume.sample is not None:
+            return volume.sample
+        return next(iter(self.design.samples.of(model.kind)), None)
 
     def items_in(self, key: BoundKey[Any]) -> float | None:
         """How many entities are in the index of a key, or in its table."""
@@ -177,9 +185,7 @@ class Facts:
         return sum(size * weight for size, weight in weighed) / weights
 
 
-def _sample(model: EntityModel[Any], volume: Volume | None) -> Item | None:
-    if volume is not None and volume.sample is not None:
-        return model.encode(volume.sample)
+def _made_sample(model: EntityModel[Any]) -> Item | None:
     try:
         return sample_item(model)
     except Exception:  # a computed attribute is the author's own function; None is told by whoever asks

@@ -1,7 +1,8 @@
 """How large items are, by the service's rules: names and values.
 
 The size of an entity comes from its `Volume`, where it says so, or is measured on a sample: the author's own
-(`Volume(Order, sample=Order(…))`), or one made from the types, which knows nothing of the length of texts."""
+(`Volume(Order, sample=Order(…))`, or the first in `Samples`), or one made from the types, which knows nothing of the
+length of texts."""
 
 from __future__ import annotations
 
