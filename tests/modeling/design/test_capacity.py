@@ -181,11 +181,12 @@ def test_what_is_taken_to_be_so_is_told() -> None:
     assert [each.split(":")[0] for each in made.assumed] == [
         "the busiest time lasts all month",
         "an item of Customer has 51 bytes, as a sample made from its types has",
+        "nothing is written by transactions, which cost twice",
         "reads of customer spread over its keys",
         "writes of Customer spread over its keys",
     ]
     known = planned(
-        Volume(Customer, items=10, item_bytes=60, writes_per_second=2, hottest_writes=0.1),
+        Volume(Customer, items=10, item_bytes=60, writes_per_second=2, hottest_writes=0.1, in_transactions=0),
         Rate(customer, per_second=4, hottest_reads=0.1),
         average_load=0.5,
     )
@@ -194,7 +195,7 @@ def test_what_is_taken_to_be_so_is_told() -> None:
 
 def test_entries_and_mixtures_that_are_taken_to_be_so_are_told() -> None:
     def made(**options: Any) -> list[str]:
-        volume = Volume(Order, items=10, item_bytes=600, **options)
+        volume = Volume(Order, items=10, item_bytes=600, **{"in_index": {Order.by_day: 1}, **options})
         return planned(volume, Rate(with_orders, per_second=1, hottest_reads=1), average_load=1).assumed
 
     entry, mixture = made()
@@ -202,7 +203,32 @@ def test_entries_and_mixtures_that_are_taken_to_be_so_are_told() -> None:
     told, say = mixture.split(": say ")
     assert told == "with_orders gives entities in proportion to their volumes"
     assert say == "Rate(with_orders, items={Customer: …, Order: …})"
-    assert made(sample=Order(customer="1", number=1)) == [mixture]
+    sample = Order(customer="1", number=1)
+    assert made(sample=sample) == [mixture]
+
+
+def test_sparse_indexes_that_are_taken_to_be_full_or_quiet_are_told() -> None:
+    def made(**options: Any) -> Plan:
+        return planned(Volume(Order, items=10, item_bytes=600, writes_per_second=100, **options))
+
+    def of_day(plan: Plan) -> list[str]:
+        return [each for each in plan.assumed if "by_day" in each and "bytes" not in each]
+
+    def writes(plan: Plan) -> float:
+        return next(each.write_units for each in plan.resources if each.name == "shop.by_day")
+
+    full = made()
+    assert of_day(full) == [
+        "all Order entities are in by_day: say Volume(Order, in_index={Order.by_day: …}) if some are not"
+    ]
+    a_tenth = made(in_index={Order.by_day: 0.1})
+    assert of_day(a_tenth) == [
+        "as many writes of Order reach by_day as entities are in it: say Volume(Order, index_writes={Order.by_day: …}) "
+        "if they come and go"
+    ]
+    queue = made(in_index={Order.by_day: 0.1}, index_writes={Order.by_day: 2})
+    assert of_day(queue) == []
+    assert [writes(each) for each in (full, a_tenth, queue)] == [100, 10, 200]
 
 
 def test_an_entity_of_which_no_sample_can_be_made_needs_its_size() -> None:

@@ -25,6 +25,7 @@ from torusdb.modeling.design.loads import (
 from torusdb.modeling.design.units import partitions, partitions_by_size, partitions_by_throughput
 from torusdb.modeling.design.workload import Accepted, Volume, Workload
 from torusdb.modeling.errors import ModelError
+from torusdb.modeling.keys import BoundKey
 from torusdb.modeling.table import GlobalIndex, Index, Table
 
 UTILISATION: Final = 0.7
@@ -185,9 +186,30 @@ def _assumed(facts: Facts, average_load: float | None, patterns: Sequence[Patter
                 f"an entry of {key.model.name} in {key.index_name} has {entry.bytes:,.0f} bytes, as {entry.source} "
                 f"has: say Volume({key.model.name}, sample=…)"
             )
+        if key.may_be_absent:
+            yield from _assumed_of_sparse(key, facts.volume(key.model))
+    volumes = facts.design.workload.volumes.values()
+    if any(each.writes for each in volumes) and all(each.in_transactions is None for each in volumes):
+        yield "nothing is written by transactions, which cost twice: say Volume(…, in_transactions=…) if something is"
     for load in patterns:
         yield from _assumed_of_read(load)
     yield from _unknown_heat(facts, patterns)
+
+
+def _assumed_of_sparse(key: BoundKey[Any], volume: Volume | None) -> Iterator[str]:
+    if volume is None:
+        return
+    name = key.model.name
+    if key not in volume.in_index:
+        yield (
+            f"all {name} entities are in {key.index_name}: say Volume({name}, in_index={{{key.label}: …}}) if some "
+            "are not"
+        )
+    elif volume.in_index[key] < 1 and key not in volume.index_writes:
+        yield (
+            f"as many writes of {name} reach {key.index_name} as entities are in it: say Volume({name}, "
+            f"index_writes={{{key.label}: …}}) if they come and go"
+        )
 
 
 def _assumed_of_read(load: PatternLoad) -> Iterator[str]:

@@ -152,8 +152,8 @@ def entity_load(facts: Facts, model: EntityModel[Any]) -> EntityLoad:
 
 def _times(volume: Volume, key: BoundKey[Any]) -> float:
     if key.index is None:
-        return 1 + volume.in_transactions * (TRANSACTION_FACTOR - 1)
-    return volume.in_index.get(key, 1.0) * volume.index_writes.get(key, 1.0)
+        return 1 + volume.transactional * (TRANSACTION_FACTOR - 1)
+    return volume.index_writes.get(key, volume.in_index.get(key, 1.0))
 
 
 # Heat

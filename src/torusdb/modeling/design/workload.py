@@ -34,9 +34,10 @@ class Volume:
     partition at most.
     `writes_per_second`: at the busiest time; the part `hottest_writes` of them goes to one partition key of the table
     (or, by key, of indexes as well: {Order.by_status: 0.8}), and the part `in_transactions` is written by transactions.
-    `index_writes`: by key of an index, how many writes of the index a write of the entity causes: 1 if it isn't said, 2
-    where the entity moves in the index each time, less where most writes change nothing that the index holds.
-    `in_index`: by key of an index, the part of the entities that is in it: 1 if it isn't said."""
+    `in_index`: by key of an index, the part of the entities that is in it at a time: 1 if it isn't said.
+    `index_writes`: by key of an index, how many writes of the index a write of the entity causes on average: 2 where
+    the entity moves in the index each time, less where most writes change nothing that the index holds; `in_index` if
+    it isn't said, which is too little where entities pass through an index, as through a queue."""
 
     entity: type[Entity]
     _: KW_ONLY
@@ -46,7 +47,7 @@ class Volume:
     largest_collection: int | None = None
     writes_per_second: float | None = None
     hottest_writes: float | Mapping[BoundKey[Any], float] | None = None
-    in_transactions: float = 0.0
+    in_transactions: float | None = None
     index_writes: Mapping[BoundKey[Any], float] = field(default_factory=dict)
     in_index: Mapping[BoundKey[Any], float] = field(default_factory=dict)
     sample: Entity | None = None
@@ -60,7 +61,8 @@ class Volume:
         for key, part in self.hottest.items():
             of_key = f" of {key.label}" if isinstance(self.hottest_writes, Mapping) else ""
             _part(name, f"hottest_writes{of_key}", part)
-        _part(name, "in_transactions", self.in_transactions, or_none=True)
+        if self.in_transactions is not None:
+            _part(name, "in_transactions", self.in_transactions, or_none=True)
         for key, part in self.in_index.items():
             _part(name, f"in_index of {key.label}", part, or_none=True)
         for key, writes in self.index_writes.items():
@@ -81,6 +83,11 @@ class Volume:
     def writes(self) -> float:
         """A second; none where it isn't said."""
         return self.writes_per_second or 0.0
+
+    @property
+    def transactional(self) -> float:
+        """The part of the writes that transactions make; none where it isn't said."""
+        return self.in_transactions or 0.0
 
     @property
     def hottest(self) -> Mapping[BoundKey[Any], float]:
