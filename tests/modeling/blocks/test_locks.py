@@ -201,7 +201,7 @@ def test_who_waits_has_enough_of_it(store: Store, clock: Clock, flaky: Flaky, an
     with pytest.raises(LockBusy, match=r"^The lock 'r' was held by ann for 2\.5 s$") as caught:
         store.run(bob.acquire("r", wait_seconds=2.5))
     assert clock.seconds - begun == 2.5
-    assert caught.value.seen == Seen("r", "ann", 1, 1.5, False)
+    assert caught.value.seen == Seen("r", "ann", 1, 2.5, False)
     assert flaky.requests == ["update_item"] * 2 + ["get_item"] * 3
 
 
