@@ -210,3 +210,18 @@ def test_a_refused_request_is_marked() -> None:
     code = '# cost: again\ntry:\n    store.insert(Note(author="ann", number=1))\nexcept Exception:\n    pass\n'
     changed = GOOD.replace('print(store.get(Note, author="ann", number=3))\n', code).replace("```text\nNone\n```\n", "")
     assert "| again | PutItem (refused) |  |  |" in rewritten(page(changed))
+
+
+def test_what_has_expired_stays_until_the_page_has_it_removed() -> None:
+    expiring = (
+        GOOD.replace("import Attr, Entity, Key, Store, Table", "import Attr, Entity, Key, Store, Table, ttl")
+        .replace("from torusdb", "from datetime import UTC, datetime\n\nfrom torusdb", 1)
+        .replace(
+            "    author: Attr",
+            "    until: Attr[datetime] = ttl(default=datetime(2025, 1, 1, tzinfo=UTC))\n    author: Attr",
+        )
+    )
+    removing = expiring.replace("print(", "remove_expired()\nprint(")
+    for text, notes in (expiring, 3), (removing, 0):
+        shown = rewritten(page(text)).partition("<!-- shape -->\n")[2].partition("\n<!--")[0]
+        assert shown.count("until: ") == notes

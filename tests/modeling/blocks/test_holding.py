@@ -94,6 +94,17 @@ def test_others_do_not_get_it_meanwhile_and_then_do(store: Store, clock: Clock, 
     assert beating() == []
 
 
+def test_one_can_be_used_again(store: Store, ann: Locks) -> None:
+    waits = Waits(1)
+    holding = hold(store, ann.acquire("r"), wait=waits)
+    for token in (1, 2):
+        with holding as held:
+            assert held.token == token
+            waits.until(2)
+            assert stored(store).beats == 1
+        waits.left = 1
+
+
 def test_what_the_block_raises_is_raised_and_it_is_let_go_of(store: Store, ann: Locks) -> None:
     with pytest.raises(ZeroDivisionError), hold(store, ann.acquire("r")):
         1 / 0  # noqa: B018

@@ -11,6 +11,7 @@ import pytest
 
 from tests.modeling.blocks.lock_simulation import Effect, Lock, Report, jobs
 from tests.modeling.test_async import Async
+from tests.modeling.test_transactions import ServiceError as ClientError
 from torusdb import Database
 from torusdb.errors import ServiceError
 from torusdb.modeling import (
@@ -28,7 +29,17 @@ from torusdb.modeling import (
     Write,
     ttl,
 )
-from torusdb.modeling.blocks.locks import SIGHTINGS_MAX, Held, LockBusy, LockItem, LockLost, Locks, Seen, Sightings
+from torusdb.modeling.blocks.locks import (
+    CONFLICT,
+    SIGHTINGS_MAX,
+    Held,
+    LockBusy,
+    LockItem,
+    LockLost,
+    Locks,
+    Seen,
+    Sightings,
+)
 from torusdb.modeling.context import Context
 from torusdb.modeling.steps import Pause, Step, Work
 from torusdb.modeling.tasks import transaction_work
@@ -59,6 +70,8 @@ class Flaky:
         self.client = client
         self.requests: list[str] = []
         self.lose: str | None = None
+        self.conflicts = 0
+        """So many updates meet a transaction, which TorusDB's never do."""
 
     def __getattr__(self, method: str) -> Any:
         if method == "get_waiter":
@@ -67,6 +80,9 @@ class Flaky:
         def call(**parameters: Any) -> Any:
             self.requests.append(method)
             lose, self.lose = self.lose, None
+            if method == "update_item" and self.conflicts:
+                self.conflicts -= 1
+                raise ClientError(CONFLICT)
             if lose == "request":
                 raise ConnectionError("lost")
             answer = getattr(self.client, method)(**parameters)
@@ -214,6 +230,18 @@ def test_what_is_let_go_of_meanwhile_is_got(store: Store, clock: Clock, ann: Loc
     assert work.throw(refused.value) == Pause(1)
     store.run(held.release())
     assert finished(store, work, work.send(None)).token == 2
+
+
+def test_a_try_that_meets_a_transaction_finds_it_busy(store: Store, flaky: Flaky, ann: Locks, bob: Locks) -> None:
+    held = taken(store, ann)
+    flaky.conflicts = 1
+    assert store.run(bob.try_acquire("r")) is None
+    flaky.conflicts = 1
+    assert store.run(held.beat())
+    assert isinstance(held.last_failure, ClientError)
+    store.run(held.release())
+    flaky.conflicts = 1
+    assert store.run(bob.acquire("r", wait_seconds=5)).token == 2
 
 
 # -- what a holder knows
@@ -420,6 +448,17 @@ def test_a_lost_lock_is_let_go_of_and_told_as_lost(store: Store, clock: Clock, a
     assert taken(store, bob).token == 2
     with pytest.raises(LockLost, match="its lease has ended before it was renewed"):
         store.run(held.release())
+
+
+def test_a_lost_lock_that_cannot_be_let_go_of_is_told_as_lost(
+    store: Store, clock: Clock, flaky: Flaky, ann: Locks
+) -> None:
+    held = taken(store, ann)
+    clock.seconds += 29
+    flaky.lose = "request"
+    with pytest.raises(LockLost, match="its lease has ended before it was renewed") as caught:
+        store.run(held.release())
+    assert caught.value.__notes__ == ["It could not be let go of either: ConnectionError('lost')"]
 
 
 def test_a_heartbeat_under_way_when_it_is_let_go_of_tells_nothing(store: Store, ann: Locks) -> None:

@@ -48,13 +48,13 @@ class Holding(Generic[H]):
         self._store = store
         self._acquire = acquire
         self._wait = wait
-        self._stop = threading.Event()
         self._held: Held | None = None
 
     def __enter__(self) -> H:
         held = self._store.run(self._acquire)
         self._held = held
         if held is not None:
+            self._stop = threading.Event()
             name = f"heartbeats of the lock {held.name}"
             self._thread = threading.Thread(target=self._beat, args=(held,), name=name, daemon=True)
             self._thread.start()

@@ -34,7 +34,7 @@ from torusdb.modeling.entity import Entity
 from torusdb.modeling.errors import ConditionFailed, ModelError, ModelingError
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.plans import Check, Get, Ref, Update, model_of
-from torusdb.modeling.steps import Pause, Work
+from torusdb.modeling.steps import Pause, Work, error_code
 from torusdb.modeling.tasks import Task, work_of
 from torusdb.modeling.updates import Action
 from torusdb.modeling.upserts import Upsert
@@ -48,6 +48,8 @@ BEATS_PER_LEASE: Final = 3
 CLOCK_RATES_APART: Final = 0.05
 """By so much of its lease a holder counts it as over early, and by so much the rates of two machines' clocks may be
 apart. (Quartz is off by less than 0.0001; the rest is for clocks that are being set right slowly.)"""
+CONFLICT: Final = "TransactionConflictException"
+"""The service's, for a write of what a transaction is at work on: that of a holder who checks the lock."""
 TRIES_MAX: Final = 3
 """Writes of one attempt to take a lock: more than one only where it changes hands meanwhile."""
 SIGHTINGS_MAX: Final = 10_000
@@ -317,6 +319,10 @@ class _Taking:
                 if failed.item is not None and failed.entity is None:
                     raise  # something else has the lock's key
                 item = failed.entity
+            except Exception as error:
+                if error_code(error) != CONFLICT:
+                    raise
+                return None
             else:
                 return Held(self.locks, taken, sent)
         return None
@@ -413,6 +419,10 @@ class _Release(Task[None]):
             if lost is None and not is_done:  # else an earlier request was, whose answer was lost
                 message = f"The lock {held.name!r}, token {held.token}, is lost: {_taken_by(failed)}"
                 raise LockLost(message) from failed
+        except Exception as error:
+            if lost is None:
+                raise
+            lost.add_note(f"It could not be let go of either: {error!r}")
         if lost is not None:
             raise lost
 
