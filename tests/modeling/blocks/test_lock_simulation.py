@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import torusdb
-from tests.modeling.blocks.lock_simulation import Guard, Harm, Report, World, jobs
+from tests.modeling.blocks import lock_simulation
+from tests.modeling.blocks.lock_simulation import CLOCK_RATES, WILD_CLOCK_RATES, Guard, Harm, Report, World, jobs
 from torusdb.modeling import ConditionFailed, Delete, Store
 from torusdb.modeling.blocks.locks import Held, Sightings, _Release
 from torusdb.modeling.tasks import work_of
@@ -27,8 +28,8 @@ def client() -> Iterator[Any]:
         yield client
 
 
-def simulated(client: Any, seed: int, guard: Guard) -> World:
-    world = World(client, seed, guard)
+def simulated(client: Any, seed: int, guard: Guard, clock_rates: tuple[float, float] = CLOCK_RATES) -> World:
+    world = World(client, seed, guard, clock_rates=clock_rates)
     if guard == "fence":
         Store(jobs, client).put(Report(name=world.name))
     try:
@@ -39,11 +40,11 @@ def simulated(client: Any, seed: int, guard: Guard) -> World:
     return world
 
 
-def check_schedules(client: Any, seeds: range, guard: Guard) -> None:
+def check_schedules(client: Any, seeds: range, guard: Guard, clock_rates: tuple[float, float] = CLOCK_RATES) -> None:
     faults: set[str] = set()
     taken = effects = 0
     for seed in seeds:
-        world = simulated(client, seed, guard)
+        world = simulated(client, seed, guard, clock_rates)
         faults |= world.faults
         taken += len(world.taken)
         effects += len(world.effects)
@@ -51,19 +52,21 @@ def check_schedules(client: Any, seeds: range, guard: Guard) -> None:
     assert effects > taken > 3 * len(seeds)
 
 
-def harmed(client: Any, seeds: range, guard: Guard) -> list[str]:
-    found = []
+def harmed(client: Any, seeds: range, guard: Guard, clock_rates: tuple[float, float] = CLOCK_RATES) -> Iterator[str]:
     for seed in seeds:
         try:
-            simulated(client, seed, guard)
+            simulated(client, seed, guard, clock_rates)
         except Harm as harm:
-            found.append(str(harm))
-    return found
+            yield str(harm)
 
 
 @pytest.mark.parametrize("guard", ["check", "fence"])
 def test_guarded_effects_are_in_order(client: Any, guard: Guard) -> None:
     check_schedules(client, range(SCHEDULES), guard)
+
+
+def test_whatever_rates_clocks_have_guarded_effects_are_in_order(client: Any) -> None:
+    check_schedules(client, range(SCHEDULES // 2), "check", WILD_CLOCK_RATES)
 
 
 @pytest.mark.slow
@@ -73,12 +76,18 @@ def test_guarded_effects_are_in_order_in_many_schedules(client: Any, guard: Guar
 
 
 def test_without_a_guard_a_stalled_holder_does_harm(client: Any) -> None:
-    found = harmed(client, range(100), "none")
+    found = list(harmed(client, range(30), "none"))
     assert found
     assert all("has written over one with token" in harm for harm in found)
 
 
 # -- that the simulation finds what is wrong
+
+
+def test_it_finds_out_who_trusts_clocks_that_are_wrong(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock_simulation, "WILD_CLOCK_RATES", None)
+    found = harmed(client, range(5000, 5050), "check", WILD_CLOCK_RATES)
+    assert any("seems to be held while" in harm for harm in found)
 
 
 def test_it_finds_out_who_waits_for_half_a_lease(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
