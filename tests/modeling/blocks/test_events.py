@@ -90,6 +90,12 @@ class Client:
         self.before = before
         self.after = after
 
+    def get_waiter(self, _: str) -> Client:
+        return self
+
+    def wait(self, **_: Any) -> None:
+        self.hand.run_jobs()
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         operation = "".join(word.capitalize() for word in name.split("_"))
 
@@ -125,10 +131,7 @@ class World:
         self.hand = hand
         self.client = Client(hand)
         self.store = Store(shop, self.client, now=lambda: datetime.fromtimestamp(hand.clock, UTC))
-        self.client.create_table(**shop.create_parameters(stream="NEW_AND_OLD_IMAGES"))
-        ttl_parameters = self.store._ttl_parameters()
-        assert ttl_parameters is not None
-        self.client.update_time_to_live(**ttl_parameters)
+        self.store.create_table(stream="NEW_AND_OLD_IMAGES")
         hand.run_jobs()
         self.store.put(Product(id="p"))
         self.seen: list[Change[Any]] = []

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.modeling.blocks.lock_simulation import Lock, jobs
-from tests.modeling.blocks.test_locks import Clock, Flaky, locks, taken
+from tests.modeling.blocks.locks.simulation import Lock, jobs
+from tests.modeling.blocks.locks.support import Clock, Flaky, locks, taken
 from tests.modeling.test_async import Async
 from torusdb import Database
 from torusdb.modeling import AsyncStore, Ref, Store
@@ -38,28 +38,6 @@ class Waits:
 
     def until(self, times: int) -> list[float]:
         return [self.asked.get(timeout=SECONDS_MAX) for _ in range(times)]
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def flaky(db: Database) -> Flaky:
-    return Flaky(db.direct_client())
-
-
-@pytest.fixture
-def store(flaky: Flaky) -> Store:
-    made = Store(jobs, flaky)
-    made.create_table()
-    return made
-
-
-@pytest.fixture
-def ann(clock: Clock) -> Locks:
-    return locks("ann", clock)
 
 
 def stored(store: Store) -> Lock:
@@ -173,8 +151,9 @@ def test_a_lock_that_is_not_got_leaves_no_thread(store: Store, flaky: Flaky, ann
     assert beating() == []
 
 
-def test_many_threads_want_one_lock(store: Store) -> None:
+def test_many_threads_want_one_lock(db: Database, store: Store) -> None:
     """On real clocks: each has it in turn, and none beside another."""
+    store = Store(jobs, db.direct_client())
     inside = []
     tokens = []
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 import pytest
 
-from tests.modeling.blocks.lock_simulation import Effect, Lock, Report, jobs
+from tests.modeling.blocks.locks.simulation import Effect, Lock, Report, jobs
+from tests.modeling.blocks.locks.support import Clock, Flaky, Writes, finished, locks, taken, write
 from tests.modeling.test_async import Async
 from tests.modeling.test_transactions import ServiceError as ClientError
 from torusdb import Database
@@ -24,13 +23,10 @@ from torusdb.modeling import (
     Ref,
     Store,
     Table,
-    Task,
     TransactionFailed,
-    Write,
     ttl,
 )
 from torusdb.modeling.blocks.locks import (
-    CONFLICT,
     SIGHTINGS_MAX,
     Held,
     LockBusy,
@@ -40,114 +36,7 @@ from torusdb.modeling.blocks.locks import (
     Seen,
     Sightings,
 )
-from torusdb.modeling.context import Context
-from torusdb.modeling.steps import Pause, Step, Work
-from torusdb.modeling.tasks import transaction_work
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.seconds = 1000.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-class Writes(Task[None]):
-    """In one transaction."""
-
-    def __init__(self, writes: list[Write[Any]]) -> None:
-        self.writes = writes
-
-    def work(self, context: Context) -> Work[None]:
-        yield from transaction_work(self.writes, context)
-
-
-class Flaky:
-    """A client whose next request fails, before it is done or after."""
-
-    def __init__(self, client: Any) -> None:
-        self.client = client
-        self.requests: list[str] = []
-        self.lose: str | None = None
-        self.conflicts = 0
-        """So many updates meet a transaction, which TorusDB's never do."""
-
-    def __getattr__(self, method: str) -> Any:
-        if method == "get_waiter":
-            return self.client.get_waiter
-
-        def call(**parameters: Any) -> Any:
-            self.requests.append(method)
-            lose, self.lose = self.lose, None
-            if method == "update_item" and self.conflicts:
-                self.conflicts -= 1
-                raise ClientError(CONFLICT)
-            if lose == "request":
-                raise ConnectionError("lost")
-            answer = getattr(self.client, method)(**parameters)
-            if lose == "answer":
-                raise ConnectionError("lost")
-            return answer
-
-        return call
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def flaky(db: Database) -> Flaky:
-    return Flaky(db.direct_client())
-
-
-@pytest.fixture
-def store(flaky: Flaky, clock: Clock) -> Iterator[Store]:
-    def sleep(seconds: float) -> None:
-        clock.seconds += seconds
-
-    made = Store(jobs, flaky, sleep=sleep, random=lambda: 1.0)
-    made.create_table()
-    made.put(Report(name="r"))
-    flaky.requests.clear()
-    return made
-
-
-def locks(holder: str, clock: Clock, **options: Any) -> Locks:
-    return Locks(Lock, holder=holder, lease_seconds=30, poll_seconds=1, now=clock, **options)
-
-
-@pytest.fixture
-def ann(clock: Clock) -> Locks:
-    return locks("ann", clock)
-
-
-@pytest.fixture
-def bob(clock: Clock) -> Locks:
-    return locks("bob", clock)
-
-
-def taken(store: Store, by: Locks, name: str = "r") -> Held:
-    held = store.run(by.try_acquire(name))
-    assert held is not None
-    return held
-
-
-def write(store: Store, held: Held, number: int = 1) -> None:
-    with store.transaction() as transaction:
-        transaction.add(held.check())
-        transaction.put(Effect(name="r", number=number, token=held.token))
-
-
-def finished(store: Store, work: Work[Any], step: Step) -> Any:
-    """What the work gives, with no request of it refused."""
-    try:
-        while True:
-            step = work.send(store._do(step))
-    except StopIteration as end:
-        return end.value
+from torusdb.modeling.steps import Pause
 
 
 def test_one_has_it_and_others_do_not(store: Store, flaky: Flaky, ann: Locks, bob: Locks) -> None:
@@ -389,90 +278,6 @@ def test_with_its_item_deleted_a_stalled_holder_still_does_nothing(store: Store,
     assert not store.run(late.beat())
     with pytest.raises(LockLost):
         store.run(late.release())
-
-
-# -- requests that are lost, late or done twice
-
-
-def test_a_claim_whose_answer_was_lost_frees_itself(store: Store, clock: Clock, flaky: Flaky, ann: Locks) -> None:
-    flaky.lose = "answer"
-    with pytest.raises(ConnectionError):
-        store.run(ann.acquire("r"))
-    begun = clock.seconds
-    assert store.run(ann.acquire("r")).token == 2
-    assert clock.seconds - begun == 30
-
-
-def test_a_claim_that_is_sent_twice_is_ours(store: Store, ann: Locks) -> None:
-    """As by a client that tries again, and is refused for what it has done."""
-    work = ann.try_acquire("r").work(store._context)
-    step = next(work)
-    store._do(step)
-    with pytest.raises(ServiceError) as refused:
-        store._do(step)
-    held = finished(store, work, work.throw(refused.value))
-    assert (held.token, held.is_held) == (2, True)
-    write(store, held)
-
-
-def test_a_claim_that_arrives_late_gives_nobody_a_second_lock(store: Store, ann: Locks, bob: Locks) -> None:
-    work = ann.try_acquire("r").work(store._context)
-    claim = next(work)
-    held = finished(store, work, claim)
-    check = held.check()
-    store.run(held.release())
-    store._do(claim)  # again
-    assert store.run(bob.try_acquire("r")) is None
-    with pytest.raises(TransactionFailed):
-        store.run(Writes([check, Put(Effect(name="r", number=1, token=1))]))
-
-
-def test_a_release_that_is_done_twice_is_done(store: Store, flaky: Flaky, ann: Locks, bob: Locks) -> None:
-    held = taken(store, ann)
-    flaky.lose = "answer"
-    with pytest.raises(ConnectionError):
-        store.run(held.release())
-    store.run(held.release())
-    other = taken(store, bob)
-    with pytest.raises(LockLost, match=r"is lost: bob has it, with token 2$"):
-        store.run(held.release())
-    assert other.is_held
-    write(store, other)
-
-
-def test_a_lost_lock_is_let_go_of_and_told_as_lost(store: Store, clock: Clock, ann: Locks, bob: Locks) -> None:
-    held = taken(store, ann)
-    clock.seconds += 29
-    with pytest.raises(LockLost, match="its lease has ended before it was renewed"):
-        store.run(held.release())
-    assert taken(store, bob).token == 2
-    with pytest.raises(LockLost, match="its lease has ended before it was renewed"):
-        store.run(held.release())
-
-
-def test_a_lost_lock_that_cannot_be_let_go_of_is_told_as_lost(
-    store: Store, clock: Clock, flaky: Flaky, ann: Locks
-) -> None:
-    held = taken(store, ann)
-    clock.seconds += 29
-    flaky.lose = "request"
-    with pytest.raises(LockLost, match="its lease has ended before it was renewed") as caught:
-        store.run(held.release())
-    assert caught.value.__notes__ == ["It could not be let go of either: ConnectionError('lost')"]
-
-
-def test_a_heartbeat_under_way_when_it_is_let_go_of_tells_nothing(store: Store, ann: Locks) -> None:
-    told: list[Exception] = []
-    ann.on_failure = told.append
-    held = taken(store, ann)
-    beating = held.beat().work(store._context)
-    step = next(beating)
-    store.run(held.release())
-    with pytest.raises(ServiceError) as refused:
-        store._do(step)
-    with pytest.raises(StopIteration) as end:
-        beating.throw(refused.value)
-    assert (end.value.value, told) == (False, [])
 
 
 # -- looking, and what is refused

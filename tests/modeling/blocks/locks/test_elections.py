@@ -6,29 +6,14 @@ import asyncio
 
 import pytest
 
-from tests.modeling.blocks.lock_simulation import Effect, jobs
-from tests.modeling.blocks.test_locks import Clock, locks
+from tests.modeling.blocks.locks.simulation import Effect, jobs
+from tests.modeling.blocks.locks.support import Clock, locks
 from tests.modeling.test_async import Async
 from torusdb import Database
 from torusdb.modeling import AsyncStore, Store, TransactionFailed
 from torusdb.modeling.blocks.elections import Election, Leader
 from torusdb.modeling.blocks.holding import hold
 from torusdb.modeling.blocks.locks import Held, LockBusy
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def store(db: Database, clock: Clock) -> Store:
-    def sleep(seconds: float) -> None:
-        clock.seconds += seconds
-
-    made = Store(jobs, db.direct_client(), sleep=sleep, random=lambda: 1.0)
-    made.create_table()
-    return made
 
 
 def candidate(name: str, clock: Clock) -> Election:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import torusdb
-from tests.modeling.blocks import lock_simulation
-from tests.modeling.blocks.lock_simulation import CLOCK_RATES, WILD_CLOCK_RATES, Guard, Harm, Report, World, jobs
+from tests.modeling.blocks.locks import simulation
+from tests.modeling.blocks.locks.simulation import CLOCK_RATES, WILD_CLOCK_RATES, Guard, Harm, Report, World, jobs
 from torusdb.modeling import ConditionFailed, Delete, Store
 from torusdb.modeling.blocks.locks import Held, Sightings, _Release
 from torusdb.modeling.tasks import work_of
@@ -85,7 +85,7 @@ def test_without_a_guard_a_stalled_holder_does_harm(client: Any) -> None:
 
 
 def test_it_finds_out_who_trusts_clocks_that_are_wrong(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock_simulation, "WILD_CLOCK_RATES", None)
+    monkeypatch.setattr(simulation, "WILD_CLOCK_RATES", None)
     found = harmed(client, range(5000, 5050), "check", WILD_CLOCK_RATES)
     assert any("seems to be held while" in harm for harm in found)
 
