@@ -21,6 +21,7 @@ from torusdb.modeling import (
     Change,
     Entity,
     GlobalIndex,
+    InvalidValue,
     Key,
     ModelError,
     Put,
@@ -323,6 +324,15 @@ def test_an_asynchronous_store_does_the_same(db: Database) -> None:
 def test_events_without_a_ttl_are_refused() -> None:
     with pytest.raises(ModelError, match=r"^Product has no TTL, at which its events are due: declare an Attr"):
         Events(Product, Fired, lambda product: [Put(product)])
+
+
+def test_a_record_without_its_old_image_is_refused(world: World) -> None:
+    removal = Change("remove", ref_of(hold(1)), None, None, True, "1", "1", None)
+    with pytest.raises(
+        InvalidValue, match=r"^Ref\(Hold, id='1'\) has expired, and its record has no old image: make the"
+    ):
+        world.store.run(holds.follow(removal))
+    assert not world.store.run(holds.follow(removal._replace(ref=Ref(Product, id="p"))))
 
 
 def test_the_names_of_marks_differ() -> None:

@@ -16,7 +16,7 @@ from torusdb.modeling.attributes import Attr
 from torusdb.modeling.changes import Change
 from torusdb.modeling.context import Context
 from torusdb.modeling.entity import Entity
-from torusdb.modeling.errors import ModelError, TransactionFailed
+from torusdb.modeling.errors import InvalidValue, ModelError, TransactionFailed
 from torusdb.modeling.plans import Delete, Put, Write, identity_of, model_of, ref_of
 from torusdb.modeling.scalars import EPOCH
 from torusdb.modeling.steps import Work
@@ -79,8 +79,12 @@ class _Follow(Task[bool], Generic[E]):
 
     def work(self, context: Context) -> Work[bool]:
         events, event = self.events, self.change.old
-        if not self.change.expired or type(event) is not events.kind:
+        if not self.change.expired or self.change.ref.model.kind is not events.kind:
             return False
+        if event is None:
+            raise InvalidValue(
+                f"{self.change.ref!r} has expired, and its record has no old image: make the stream keep it"
+            )
         mark: Put[Mark] = Put(events.made_mark(event, context), new=True)
         return (yield from _once([mark, *events.effect(event)], context))
 

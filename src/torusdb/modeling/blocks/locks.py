@@ -125,9 +125,9 @@ class Locks:
 
     `kind`: the entity. `holder`: what others see as the name of this process; it need not be unique. `poll_seconds`: at
     most so long from one look at a lock that is held to the next. `on_failure` is called with what a heartbeat has met
-    with, each time, in the heartbeats' thread: with the client's exception while the lease lasts, with LockLost when it
-    is over. `now` and `new_id` are for tests; `now` need only be this process's own clock, and `new_id` gives
-    another id each time, that nobody else's does."""
+    with, each time: with the client's exception while the lease lasts, with LockLost when it is over, by the thread of
+    the heartbeats or by another that finds it over first. `now` and `new_id` are for tests; `now` need only be this
+    process's own clock, and `new_id` gives another id each time, that nobody else's does."""
 
     def __init__(
         self,
