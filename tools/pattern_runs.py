@@ -1,8 +1,8 @@
 """Runs the code of a page of docs/patterns against TorusDB in memory, and keeps what came of it.
 
 All blocks run in order, in one namespace, as one who copies them would. They find `client` and `streams` there, boto3's
-clients of the database. A comment `# cost: what is done` stands above a statement whose requests are measured; the
-shapes are those after the last block of the section Code."""
+clients of the database, and `remove_expired`, which has it remove what has expired. A comment `# cost: what is done`
+stands above a statement whose requests are measured; the shapes are those after the last block of the section Code."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ import io
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 import torusdb
 from pattern_pages import BadPage, Block, Page
 from pattern_tables import READS, WRITES, Charge, Cost, costs, shape
+from torusdb.jobs.ttl import TTL_JOBS
+from torusdb.storage import driver
 
 MODULE = "pattern_page"
 MEASURE = "__measured"
@@ -86,7 +90,12 @@ def run(page: Page) -> Outcome:
         client = db.client()
         meter = Meter(client)
         module = ModuleType(MODULE)
-        vars(module).update(client=client, streams=db.client("dynamodbstreams"), **{MEASURE: meter.measured})
+        vars(module).update(
+            client=client,
+            streams=db.client("dynamodbstreams"),
+            remove_expired=lambda: _remove_expired(db),
+            **{MEASURE: meter.measured},
+        )
         blocks = [block for block in page.blocks() if block.kind == "python"]
         shaping = [block for block in blocks if block.section == "Code"]
         if not shaping:
@@ -105,6 +114,17 @@ def run(page: Page) -> Outcome:
         finally:
             del sys.modules[MODULE]
         return Outcome(shapes, _checked(page, meter.costs), outputs)
+
+
+def _remove_expired(db: torusdb.Database) -> None:
+    """What the service does some time or other, at once."""
+    settings = replace(db._home.settings, ttl_delay_seconds=0.0)
+    context = replace(db._home, settings=settings, swept={})
+    for job in TTL_JOBS:
+        running, result = job(context), None
+        with suppress(StopIteration):
+            while True:
+                result = driver.complete(db._engine, running.send(result))
 
 
 def _compiled(page: Page, block: Block) -> Any:

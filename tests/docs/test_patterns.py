@@ -35,7 +35,7 @@ def test_the_code_of_entries_is_clean(tmp_path: Path) -> None:
         code = "\n\n".join(block.text for block in page.blocks() if block.kind == "python")
         (tmp_path / f"{page.slug}.py").write_text(code)
     ruff = ["ruff", "check", "--no-cache", "--isolated", "--select", "F,B", "--output-format", "concise"]
-    given = ["--config", 'builtins = ["client", "streams"]']
+    given = ["--config", 'builtins = ["client", "streams", "remove_expired"]']
     found = subprocess.run([*ruff, *given, "."], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
 
@@ -210,3 +210,18 @@ def test_a_refused_request_is_marked() -> None:
     code = '# cost: again\ntry:\n    store.insert(Note(author="ann", number=1))\nexcept Exception:\n    pass\n'
     changed = GOOD.replace('print(store.get(Note, author="ann", number=3))\n', code).replace("```text\nNone\n```\n", "")
     assert "| again | PutItem (refused) |  |  |" in rewritten(page(changed))
+
+
+def test_what_has_expired_stays_until_the_page_has_it_removed() -> None:
+    expiring = (
+        GOOD.replace("import Attr, Entity, Key, Store, Table", "import Attr, Entity, Key, Store, Table, ttl")
+        .replace("from torusdb", "from datetime import UTC, datetime\n\nfrom torusdb", 1)
+        .replace(
+            "    author: Attr",
+            "    until: Attr[datetime] = ttl(default=datetime(2025, 1, 1, tzinfo=UTC))\n    author: Attr",
+        )
+    )
+    removing = expiring.replace("print(", "remove_expired()\nprint(")
+    for text, notes in (expiring, 3), (removing, 0):
+        shown = rewritten(page(text)).partition("<!-- shape -->\n")[2].partition("\n<!--")[0]
+        assert shown.count("until: ") == notes

@@ -32,6 +32,8 @@ from torusdb.modeling import (
     pattern,
     version,
 )
+from torusdb.modeling.blocks.holding import hold
+from torusdb.modeling.blocks.locks import Locks
 from torusdb.modeling.context import Context
 from torusdb.modeling.steps import Work
 from torusdb.modeling.tasks import Task, work_of
@@ -221,3 +223,20 @@ async def use_async(store: AsyncStore) -> None:
     reveal_type(await store.transact_get(one, other))  # tuple[typed.Customer | None, typed.Order | None]
     reveal_type(await store.run(ReturningOld(Put(ann))))  # typed.Customer | None
     reveal_type(await store.run(Birthday()))  # int
+
+
+def use_locks(store: Store, locks: Locks) -> None:
+    with hold(store, locks.acquire("a")) as held, store.transaction() as transaction:
+        reveal_type(held.token)  # int
+        transaction.add(held.check())
+    with hold(store, locks.try_acquire("a")) as maybe:
+        maybe.check()  # error
+    hold(store, locks.look("a"))  # error
+    hold(store, Get(Customer, id="1"))  # error
+
+
+async def use_locks_async(store: AsyncStore, locks: Locks) -> None:
+    async with hold(store, locks.acquire("a")) as held:
+        reveal_type(held.is_held)  # bool
+    async with hold(store, locks.try_acquire("a")) as maybe:
+        maybe.check()  # error
