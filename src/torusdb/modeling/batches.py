@@ -53,7 +53,7 @@ def _get_chunk(
             refs = [ref for ref in batch.refs if identity_of(ref.key) in keys]
             raise BatchIncomplete(f"{len(refs)} of {len(batch.refs)} were not read, in {attempts} attempts", refs)
         if attempts:
-            yield _pause(attempts)
+            yield pause_after(attempts)
         response = yield Request("batch_get_item", {"RequestItems": left})
         items = response["Responses"].get(name, [])
         for item in items:
@@ -97,7 +97,7 @@ def _write_chunk(writes: dict[tuple[str, tuple[Any, ...]], BatchWrite]) -> Work[
             undone = [writes[identity] for identity in _identities(left, writes)]
             raise BatchIncomplete(f"{count} of {len(writes)} were not written, in {attempts} attempts", undone)
         if attempts:
-            yield _pause(attempts)
+            yield pause_after(attempts)
         response = yield Request("batch_write_item", {"RequestItems": left})
         left = response.get("UnprocessedItems") or {}
         attempts = 1 if sum(map(len, left.values())) < count else attempts + 1
@@ -125,5 +125,6 @@ def _chunks(everything: Sequence[T], size: int) -> Iterator[Sequence[T]]:
         yield everything[start : start + size]
 
 
-def _pause(attempts: int) -> Pause:
+def pause_after(attempts: int) -> Pause:
+    """Longer after each attempt that has failed."""
     return Pause(min(PAUSE_SECONDS_MAX, FIRST_PAUSE_SECONDS * 2 ** (attempts - 1)))
