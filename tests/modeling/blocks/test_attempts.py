@@ -27,7 +27,7 @@ from torusdb.modeling import (
     attr,
     version,
 )
-from torusdb.modeling.blocks.attempts import Amend, Together, failed_conditions
+from torusdb.modeling.blocks.attempts import Amend, Transact, failed_conditions
 
 bank = Table("bank", partition_key="pk", sort_key="sk")
 
@@ -97,8 +97,8 @@ def busy(store: Store, method: str, *failures: Refused) -> tuple[Store, Busy, li
     return Store(bank, client, sleep=pauses.append, random=lambda: 1.0), client, pauses
 
 
-def like(person: str) -> Together:
-    return Together(Put(Like(post="1", person=person), new=True), Update(Ref(Post, id="1"), Post.likes.add(1)))
+def like(person: str) -> Transact:
+    return Transact(Put(Like(post="1", person=person), new=True), Update(Ref(Post, id="1"), Post.likes.add(1)))
 
 
 def deposit(account: Account) -> None:

@@ -18,6 +18,7 @@ from torusdb.modeling import (
     Key,
     ModelError,
     PlanRefused,
+    Ref,
     Store,
     Table,
     attr,
@@ -92,6 +93,15 @@ def test_who_has_not_the_latest_is_told(store: Store) -> None:
     with pytest.raises(ConditionFailed):
         store.run(history.save(Page(name="a", text="new")))
     check(store, "one", "one")
+
+
+def test_old_versions_can_go_and_the_first_is_not_made_again(store: Store) -> None:
+    store.run(history.save(store.run(history.save(Page(name="a", text="one")))))
+    store.delete(Ref(Page, name="a", slot=1))
+    with pytest.raises(ConditionFailed) as failed:
+        store.run(history.save(Page(name="a", text="new")))
+    assert failed.value.entity == latest(store)
+    assert latest(store).number == 2
 
 
 def test_who_stops_leaves_a_whole_version_or_none(store: Store) -> None:

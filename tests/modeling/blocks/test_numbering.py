@@ -38,6 +38,13 @@ class Invoice(Entity, table=books):
     customer: Attr[str]
 
 
+class Copy(Entity, table=books):
+    key = Key("BOOK#{book}", "{shelf}#{number:06}")
+    book: Attr[str]
+    shelf: Attr[str]
+    number: Attr[int]
+
+
 def of(year: int) -> Query[Invoice]:
     return Invoice.key.query(Invoice.year == year)
 
@@ -125,3 +132,22 @@ def test_what_cannot_be_numbered_is_refused(store: Store) -> None:
         InsertNext(of(1), Invoice.customer, lambda number: Invoice(year=1, number=number, customer="a"))  # type: ignore[arg-type]
     with pytest.raises(PlanRefused, match=r"number=7, customer='a'\) was to have the number 1$"):
         store.run(InsertNext(of(1), Invoice.number, lambda _: Invoice(year=1, number=7, customer="a")))
+    with pytest.raises(PlanRefused, match=r"^Invoice\(year=2, .*\) is not among those by which it is numbered$"):
+        store.run(InsertNext(of(1), Invoice.number, lambda number: Invoice(year=2, number=number, customer="a")))
+
+
+def test_a_number_behind_what_is_not_given_is_refused(store: Store) -> None:
+    """The last of a shelf that sorts last is not the last of mine."""
+
+    def on(shelf: str) -> InsertNext[Copy]:
+        return InsertNext(
+            Copy.key.query(Copy.book == "b"), Copy.number, lambda number: Copy(book="b", shelf=shelf, number=number)
+        )
+
+    assert store.run(on("a")).number == 1
+    assert store.run(on("a")).number == 2
+    with pytest.raises(PlanRefused, match=r"^Copy\(book='b', shelf='c', number=3\) is not among those"):
+        store.run(on("c"))
+    query = Copy.key.query(Copy.book == "b", Copy.shelf == "c")
+    made = store.run(InsertNext(query, Copy.number, lambda number: Copy(book="b", shelf="c", number=number)))
+    assert made.number == 1

@@ -181,6 +181,20 @@ def test_a_marker_without_its_value_is_nobody(store: Store) -> None:
     assert store.run(unique.find(Person.phone, "1")) is None
 
 
+def test_those_from_before_are_adopted(store: Store) -> None:
+    store.insert(Person(id=1, email="ann@x", phone="1"))
+    store.insert(Person(id=2, email="bob@x", phone="1"))
+    for _ in range(2):
+        assert store.run(unique.adopt(ref(1))) == store.get(Person, id=1)
+        assert set(markers(store).values()) == {"PERSON#1"}
+    with pytest.raises(ValueTaken):
+        store.run(unique.adopt(ref(2)))
+    store.run(unique.change(ref(1), set_to(phone=None)))
+    store.run(unique.adopt(ref(2)))
+    assert markers(store) == expected(store)
+    assert len(markers(store)) == 3
+
+
 def test_what_is_changed_meanwhile_is_changed_from_there(store: Store) -> None:
     store.run(unique.insert(Person(id=1, email="a@x")))
     changing = Running(store, unique.change(ref(1), set_to(age=3)))

@@ -63,8 +63,8 @@ def failed_conditions(error: TransactionFailed) -> list[int]:
     ]
 
 
-class Together(Task[None]):
-    """A transaction that is sent again while it meets others: `store.run(Together(Put(like, new=True), Update(post,
+class Transact(Task[None]):
+    """A transaction that is sent again while it meets others: `store.run(Transact(Put(like, new=True), Update(post,
     Post.likes.add(1))))`. A condition that does not hold is a TransactionFailed at once."""
 
     def __init__(self, *writes: Write[Any], attempts_max: int = ATTEMPTS_MAX) -> None:

@@ -14,7 +14,7 @@ from torusdb.modeling.blocks.attempts import attempted, is_passing
 from torusdb.modeling.context import Context
 from torusdb.modeling.entity import Entity
 from torusdb.modeling.errors import ConditionFailed, PlanRefused
-from torusdb.modeling.plans import Put
+from torusdb.modeling.plans import Put, model_of
 from torusdb.modeling.queries import Query
 from torusdb.modeling.steps import Work
 from torusdb.modeling.tasks import Task, work_of
@@ -57,10 +57,21 @@ class InsertNext(Task[E], Generic[E]):
         found = yield from work_of(self.last, context)
         number = self._number_of(found[0]) + 1 if found else FIRST
         entity = self.make(number)
-        if self._number_of(entity) != number:
-            raise PlanRefused(f"{entity!r} was to have the number {number}")
+        self._check(entity, number, found)
         yield from work_of(Put(entity, new=True), context)
         return entity
+
+    def _check(self, entity: E, number: int, found: list[E]) -> None:
+        """That it is where the last number is asked for, with nothing in the key before the number that sorts first."""
+        if self._number_of(entity) != number:
+            raise PlanRefused(f"{entity!r} was to have the number {number}")
+        key, partition = self.last.key, self.last.selection.partition
+        item = model_of(type(entity)).key_of(entity)
+        fields = [field for part in key.parts for field in part.template.fields]
+        before = fields[: fields.index(self.number._field)]
+        elsewhere = any(item[name] != wire for name, wire in partition.items())
+        if elsewhere or any(getattr(entity, field) != getattr(found[0], field) for field in before if found):
+            raise PlanRefused(f"{entity!r} is not among those by which it is numbered")
 
     def _number_of(self, entity: E) -> int:
         number: Any = getattr(entity, self.number._field)

@@ -11,8 +11,8 @@ has found them all; one who has found fewer, since the version was replaced and 
 Who saves can stop anywhere, and leaves parts that nobody reads. The record says that they are there: `clean` takes it
 from being a *draft*, on the condition that it is one, and deletes the parts. The pointer moves in one transaction with
 the record, on the same condition, so what is being cleared away never becomes the current version, though its writer be
-only slow. Such a writer may still write parts while they are deleted. So the record stays until the next `clean`, which
-deletes them again."""
+only slow. Such a writer may still write parts while they are deleted. It deletes them when it is told; and since it may
+stop before, the record stays until the next `clean`, which deletes them again."""
 
 from __future__ import annotations
 
@@ -153,20 +153,25 @@ class _Save(Task[int], Generic[P, T]):
         puts = {put.ref: put for put in map(Put, self.parts(number))}
         yield from batch_write_work(puts.values(), context)
         yield from self._check_found(number, len(puts), context)
-        yield from self._publish(number, len(puts), context)
+        if not (yield from self._publish(number, len(puts), context)):
+            yield from batch_write_work(map(Delete, puts), context)
+            raise ConditionFailed(f"Version {number} of {ref!r} was taken for abandoned before it was finished")
         return number
 
     def _check_found(self, number: int, parts: int, context: Context) -> Work[None]:
-        """Readers would wait for ever for parts that `find` does not find."""
-        found = yield from work_of(self.releases.find(self.ref, number).consistent().count(), context)
+        """Readers would wait for ever for parts that `find` does not find. (Those that were cleared away meanwhile are
+        found out when it is published.)"""
+        query = self.releases.find(self.ref, number).consistent()
+        found = yield from work_of(query.count(), context)
         if found == parts:
             return
         record = yield from work_of(Get(self.releases.record, **self.ref.values, number=number).consistent(), context)
-        if record is None or record.state is not State.DRAFT:
-            raise ConditionFailed(f"Version {number} of {self.ref!r} was cleared away before it was finished", record)
-        raise PlanRefused(f"Of {parts} parts of version {number} of {self.ref!r}, {found} are found by `find`")
+        if record is not None and record.state is State.DRAFT:
+            raise PlanRefused(f"Of {parts} parts of version {number} of {self.ref!r}, {found} are found by `find`")
 
-    def _publish(self, number: int, parts: int, context: Context) -> Work[None]:
+    def _publish(self, number: int, parts: int, context: Context) -> Work[bool]:
+        """False if it was taken for abandoned. What is published already was so by this, whose answer was lost: nobody
+        else has the number."""
         writes = self.releases.publication(self.ref, self.base, number, parts)
         try:
             yield from attempted(lambda: transaction_work(writes, context))
@@ -177,9 +182,10 @@ class _Save(Task[int], Generic[P, T]):
             reason = error.reasons[failed[0]]
             found = reason.entity if reason else None
             if 0 in failed:
-                raise ConditionFailed(f"Version {number} of {self.ref!r} was taken for abandoned", found) from error
+                return found is not None and bool(found.state is State.PUBLISHED)
             message = f"Version {number} of {self.ref!r} was made from {self.base}, which is not the current one"
             raise ConditionFailed(message, found) from error
+        return True
 
 
 class _Read(Task[Whole[T]], Generic[P, T]):

@@ -92,7 +92,11 @@ class Unique(Generic[E]):
 
     def change(self, target: Ref[E], change: Callable[[E], None]) -> Task[E]:
         """Reads the entity, changes and writes it, as `attempts.Amend` does; ValueTaken if another has a new value."""
-        return _Change(self, target, change)
+        return _Change(self, target, change, self.values)
+
+    def adopt(self, target: Ref[E]) -> Task[E]:
+        """Gives markers to an entity from before there were any. May be done again."""
+        return _Change(self, target, lambda entity: None, lambda entity: set())
 
     def delete(self, target: Ref[E]) -> Task[E | None]:
         """Gives what was deleted, None if there was none."""
@@ -116,11 +120,16 @@ class Unique(Generic[E]):
         key = {name: str(wire["S"]) for name, wire in model_of(self.kind).key_of(owner).items()}
         return self.markers(attribute=value[0], value=value[1], owner=key)
 
+    def _claim(self, marker: UniqueValue) -> Put[UniqueValue]:
+        """Where there is none, or it is the owner's already."""
+        owner = self.markers.owner
+        return Put(marker, owner.missing() | (owner == marker.owner))
+
     def write(self, write: Write[E], owner: E, had: set[Value], has: set[Value], context: Context) -> Work[None]:
         """The write of an entity, with the markers that come and go by it."""
         gone: list[Write[Any]] = [Delete(self.marker(value, owner)) for value in sorted(had - has)]
         wanted = sorted(has - had)
-        new = [Put(self.marker(value, owner), new=True) for value in wanted]
+        new = [self._claim(self.marker(value, owner)) for value in wanted]
         try:
             yield from transaction_work([write, *new, *gone], context)
         except TransactionFailed as error:
@@ -149,17 +158,21 @@ class _Insert(Task[None], Generic[E]):
 
 
 class _Change(Task[E], Generic[E]):
-    def __init__(self, unique: Unique[E], target: Ref[E], change: Callable[[E], None]) -> None:
+    def __init__(
+        self, unique: Unique[E], target: Ref[E], change: Callable[[E], None], marked: Callable[[E], set[Value]]
+    ) -> None:
+        """`marked`: the values for which there are markers before."""
         self.unique = unique
         self.target = target
         self.change = change
+        self.marked = marked
 
     def work(self, context: Context) -> Work[E]:
         return attempted(lambda: self._attempt(context), may_repeat=was_overtaken)
 
     def _attempt(self, context: Context) -> Work[E]:
         entity = yield from read_to_change(self.target, context)
-        had = self.unique.values(entity)
+        had = self.marked(entity)
         apply_change(self.change, entity, self.target)
         yield from self.unique.write(Put(entity), entity, had, self.unique.values(entity), context)
         return entity
