@@ -27,6 +27,9 @@ TOKEN_CHARACTERS_MAX: Final = 36
 CANCELED: Final = "TransactionCanceledException"
 NO_PART: Final = "None"
 """The code of an action that a transaction was not cancelled for."""
+REASON_FAILED: Final = "ConditionalCheckFailed"
+PASSING_REASONS: Final = frozenset(["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
+"""Why a transaction can be cancelled that may well be done a moment later (API reference, "TransactWriteItems")."""
 
 
 class TransactionWrites:

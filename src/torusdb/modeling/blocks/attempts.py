@@ -17,16 +17,14 @@ from torusdb.modeling.errors import ConditionFailed, ModelError, PlanRefused, Tr
 from torusdb.modeling.plans import Get, Put, Ref, Write, ref_of
 from torusdb.modeling.steps import Work, error_code
 from torusdb.modeling.tasks import Task, transaction_work, work_of
+from torusdb.modeling.transactions import PASSING_REASONS, REASON_FAILED
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
 
 ATTEMPTS_MAX: Final = 10
-PASSING_REASONS: Final = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
-"""Why a transaction can be cancelled that may well be done a moment later (API reference, "TransactWriteItems")."""
 CONFLICT: Final = "TransactionConflictException"
 """What a write that is in no transaction gets where it meets one."""
-CONDITION_FAILED_REASON: Final = "ConditionalCheckFailed"
 
 
 def is_passing(error: Exception) -> bool:
@@ -57,9 +55,7 @@ def attempted(
 def failed_conditions(error: TransactionFailed) -> list[int]:
     """The numbers of the actions, from 0, whose conditions did not hold."""
     return [
-        number
-        for number, reason in enumerate(error.reasons)
-        if reason is not None and reason.code == CONDITION_FAILED_REASON
+        number for number, reason in enumerate(error.reasons) if reason is not None and reason.code == REASON_FAILED
     ]
 
 

@@ -165,8 +165,7 @@ class _Save(Task[int], Generic[P, T]):
         found = yield from work_of(query.count(), context)
         if found == parts:
             return
-        record = yield from work_of(Get(self.releases.record, **self.ref.values, number=number).consistent(), context)
-        if record is not None and record.state is State.DRAFT:
+        if (yield from self._state(number, context)) is State.DRAFT:
             raise PlanRefused(f"Of {parts} parts of version {number} of {self.ref!r}, {found} are found by `find`")
 
     def _publish(self, number: int, parts: int, context: Context) -> Work[bool]:
@@ -179,13 +178,17 @@ class _Save(Task[int], Generic[P, T]):
             failed = failed_conditions(error)
             if not failed:
                 raise
-            reason = error.reasons[failed[0]]
-            found = reason.entity if reason else None
             if 0 in failed:
-                return found is not None and bool(found.state is State.PUBLISHED)
+                return (yield from self._state(number, context)) is State.PUBLISHED
             message = f"Version {number} of {self.ref!r} was made from {self.base}, which is not the current one"
-            raise ConditionFailed(message, found) from error
+            reason = error.reasons[1]
+            raise ConditionFailed(message, reason.entity if reason else None) from error
         return True
+
+    def _state(self, number: int, context: Context) -> Work[State | None]:
+        """Of the record; None if it was cleared away."""
+        record = yield from work_of(Get(self.releases.record, **self.ref.values, number=number).consistent(), context)
+        return None if record is None else record.state
 
 
 class _Read(Task[Whole[T]], Generic[P, T]):

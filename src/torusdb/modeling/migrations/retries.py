@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from torusdb.modeling.steps import Pause, Request, Work, error_code
-from torusdb.modeling.transactions import CANCELED, NO_PART
+from torusdb.modeling.transactions import CANCELED, NO_PART, PASSING_REASONS, REASON_FAILED
 from torusdb.modeling.writes import CONDITION_FAILED
 from torusdb.streams.calls import TRANSIENT, back_off
 
@@ -17,10 +17,8 @@ THROTTLED: Final = frozenset(
 )
 """The last as the reason of a transaction."""
 CONFLICTS: Final = frozenset(["TransactionConflictException", "TransactionInProgressException"])
-PASSING_REASONS: Final = frozenset([NO_PART, "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
 REFUSED_ITEMS: Final = frozenset(["ValidationException", "ItemCollectionSizeLimitExceededException"])
 """What the service says of an item that cannot be as it is wanted."""
-REASON_FAILED: Final = "ConditionalCheckFailed"
 
 
 def patiently(request: Request) -> Work[Any]:
@@ -38,7 +36,7 @@ def patiently(request: Request) -> Work[Any]:
 def passes_by_itself(error: Exception) -> bool:
     code = error_code(error)
     if code == CANCELED:
-        return set(reasons_of(error)) <= PASSING_REASONS
+        return set(reasons_of(error)) <= PASSING_REASONS | {NO_PART}
     return code in TRANSIENT or code in CONFLICTS
 
 
