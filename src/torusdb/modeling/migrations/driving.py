@@ -99,6 +99,7 @@ def in_threads(works: Sequence[Work[None]], driver: Driver, beside: Callable[[],
     with ThreadPoolExecutor(len(works) + 1) as threads:
         everything: list[Future[None]] = []
         waiting: set[Future[None]] = set()
+        interrupted = True  # which may happen anywhere, also where a worker has begun that is not known yet
         try:
             for work in works:
                 everything.append(threads.submit(driver.run, work))
@@ -112,9 +113,10 @@ def in_threads(works: Sequence[Work[None]], driver: Driver, beside: Callable[[],
                     done.add(follower)
                 if any(each.exception() is not None for each in done):
                     break
+            interrupted = False
         finally:
             over.set()
-            if waiting:
+            if waiting or interrupted:
                 driver.means.stop()
             wait(everything)
     raise_first([error for each in everything if (error := each.exception()) is not None])
