@@ -81,7 +81,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "text": TEXT,
     "city": st.sampled_from(["Bath", "Bat", "Bath 2", "York"]),
     "amount": st.decimals(-9, 9, places=1),
-    "blob": st.binary(max_size=2),
+    "blob": st.binary(min_size=1, max_size=2),
 }
 
 
@@ -220,7 +220,9 @@ def test_dates_stand_for_their_days_where_times_are_stored() -> None:
     first, last = date(2024, 1, 2), date(2024, 1, 4)
     times = [datetime(2024, 1, day, hour, tzinfo=UTC) for day in range(1, 6) for hour in (0, 12, 23)]
     things = [
-        Thing(id="1", number=1, day=first, time=time, price=Decimal(1), text="a", city="a", amount=Decimal(1), blob=b"")
+        Thing(
+            id="1", number=1, day=first, time=time, price=Decimal(1), text="a", city="a", amount=Decimal(1), blob=b"a"
+        )
         for time in times
     ]
 

@@ -1,7 +1,7 @@
 """The keys of an entity: of its table, and of each index that it is in.
 
-`Key` is what stands in a class body; `BoundKey` is what the class answers with: it writes key attributes, reads them,
-and is where queries begin."""
+`Key` is what stands in a class body; `BoundKey` is what the class answers with: it says what key attributes hold, reads
+them, and is where queries begin. What is written is `KeyGroup`s, since one attribute may be part of several keys."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ SHARD_SEPARATOR: Final = "#"
 class Key:
     """`Key("CUSTOMER#{id}", "#ORDER#{number:08}")`: templates for the partition and the sort key of the table, or of an
     index. For an index whose key has several attributes, a list of templates for either part. A local index has the
-    table's partition key: `Key(sort="{total:012.2}", index=by_total)`.
+    table's partition key: `Key(sort="{total:012.2}", index=by_total)`. An index on the table's own key attributes holds
+    what the table's key writes, so leave the templates out: `Key(index=inverted)`.
 
     `shards`: spreads one partition over so many, by the value of the attribute `shard_by`; "#" and the number of the
     shard follow the partition template. A query that doesn't give `shard_by` reads all shards, and merges what they
@@ -86,7 +87,6 @@ class BoundKey(Generic[E]):
     None, which leaves the entity out of the index."""
 
     __slots__ = (
-        "_texts",
         "fields",
         "index",
         "label",
@@ -98,40 +98,46 @@ class BoundKey(Generic[E]):
         "shard_by",
         "shards",
         "sort",
+        "whole",
     )
 
-    def __init__(self, key: Key, model: EntityModel[Any], table: Table, inherited: BoundKey[Any] | None) -> None:
-        """`inherited`: the table's key of the entity, from which a local index has its partition."""
+    def __init__(
+        self,
+        key: Key,
+        model: EntityModel[Any],
+        table: Table,
+        inherited: Mapping[str, BoundKey[Any]],
+        *,
+        declared: bool = True,
+    ) -> None:
+        """`inherited`: by attribute, the keys that write it already. `declared`: whether it stands in the class body,
+        or is that of an index which the entity is in by its other keys."""
         self.model = model
         self.name = key.name
-        self.label = f"{model.name}.{key.name}"
+        self.label = f"{model.name}.{key.name}" if declared else f"{model.name} {key.name}"
         self.index = key.index
         self.shards = key.shards
         self.shard_by = key.shard_by
         self.random_shard = self._random_shard()
         where = table if key.index is None else key.index
-        if isinstance(key.index, LocalIndex):
-            if key.partition or inherited is None:
-                raise ModelError(
-                    f"{self.label} is of a local index, whose partition key is the table's: give sort= only"
-                )
-            self.partition: list[Part] = inherited.partition
-            self.shards, self.shard_by = inherited.shards, inherited.shard_by
-            self.random_shard = inherited.random_shard
-        else:
-            self.partition = self._parts(where.partition, key.partition, "partition")
-        self.sort = self._parts(where.sort, key.sort, "sort")
-        for part in self.sort:
-            part.template.check_sorts()
+        partition = key.partition
+        if isinstance(key.index, LocalIndex) and (partition or key.shard_by is not None):
+            raise ModelError(f"{self.label} is of a local index, whose partition key is the table's: give sort= only")
+        self.partition = self._parts(where.partition, partition, "partition", table, inherited)
+        self.sort = self._parts(where.sort, key.sort, "sort", table, inherited)
+        if declared:
+            for part in self.sort:
+                part.template.check_sorts()
+        self._inherit_shards(key, inherited)
         self._check_shards()
-        self._texts = [(part.attribute.name, part.template.kind, part.template.text) for part in self.parts]
-        self.fields = tuple(
-            dict.fromkeys(
-                [field for part in self.parts for field in part.template.fields]
-                + ([self.shard_by] if self.shard_by else [])
-            )
+        if self.shards > 1 and self.partition[0].attribute.name not in inherited:
+            template = self.partition[0].template
+            template.limit(template.bytes_max - len(SHARD_SEPARATOR) - self._shard_digits)
+        self.whole = KeyGroup(self, self.parts)
+        self.fields = self.whole.fields
+        self.may_be_absent: bool = self.whole.may_be_absent or any(
+            inherited[part.attribute.name].may_be_absent for part in self.parts if part.attribute.name in inherited
         )
-        self.may_be_absent = any(model.codecs[field].absent is not None for field in self.fields)
         if key.index is None and self.may_be_absent:
             optional = next(field for field in self.fields if model.codecs[field].absent is not None)
             raise ModelError(f"{self.label} has {{{optional}}} in it, which can be None, and an item needs its key")
@@ -147,24 +153,9 @@ class BoundKey(Generic[E]):
     def index_name(self) -> str | None:
         return None if self.index is None else self.index.name
 
-    def write(self, values: Mapping[str, Any], item: Item) -> None:
-        """Puts the key attributes into an item; none of them if a field is None."""
-        wires = self.wires(values)
-        if wires is not None:
-            item.update(wires)
-
     def wires(self, values: Mapping[str, Any]) -> Item | None:
-        found: Item = {}
-        for name, kind, text in self._texts:
-            value = text(values)
-            if value is None:
-                return None
-            found[name] = {kind: value}
-        if self.shard_by is not None:
-            if values[self.shard_by] is None:
-                return None
-            self.spread(found, self.shard_of(values[self.shard_by]))
-        return found
+        """Its attributes; None if a field is None."""
+        return self.whole.wires(values)
 
     def part_wire(self, part: Part, values: Mapping[str, Any]) -> Wire | None:
         """What one of its attributes holds; None if a field is None."""
@@ -231,17 +222,58 @@ class BoundKey(Generic[E]):
 
         return Query(self, conditions)
 
-    def _parts(self, attributes: Sequence[KeyAttribute], templates: Sequence[str], which: str) -> list[Part]:
+    def _parts(
+        self,
+        attributes: Sequence[KeyAttribute],
+        templates: Sequence[str],
+        which: str,
+        table: Table,
+        inherited: Mapping[str, BoundKey[Any]],
+    ) -> list[Part]:
+        known = {each.name: inherited[each.name].part_of(each.name) for each in attributes if each.name in inherited}
+        if not templates and len(known) == len(attributes):
+            return list(known.values())
         if len(attributes) != len(templates):
             names = " and ".join(each.name for each in attributes) or "none"
             raise ModelError(
                 f"{self.label} has {len(templates) or 'no'} template{'s' * (len(templates) != 1)} for the {which} key, "
                 f"whose attributes are {names}"
             )
-        return [
-            Part(attribute, Template(template, attribute.kind, self.model.codecs, self.label))
-            for attribute, template in zip(attributes, templates, strict=True)
-        ]
+        parts = []
+        for attribute, source in zip(attributes, templates, strict=True):
+            part = known.get(attribute.name)
+            if part is not None and part.template.source != source:
+                raise ModelError(
+                    f"{self.label} has the template {source!r} for {attribute.name}, where "
+                    f"{inherited[attribute.name].label} writes {part.template.source!r}: leave out the {which} key's"
+                )
+            parts.append(part or self._part(attribute, source, table))
+        return parts
+
+    def _part(self, attribute: KeyAttribute, source: str, table: Table) -> Part:
+        bytes_max = table.key_bytes_max(attribute.name)
+        return Part(attribute, Template(source, attribute.kind, self.model.codecs, self.label, bytes_max))
+
+    def part_of(self, attribute: str) -> Part:
+        return next(part for part in self.parts if part.attribute.name == attribute)
+
+    def _inherit_shards(self, key: Key, inherited: Mapping[str, BoundKey[Any]]) -> None:
+        """With a partition that another key spreads; which cannot be part of a sort key, nor be spread in two ways."""
+        writers = [inherited[part.attribute.name] for part in self.partition if part.attribute.name in inherited]
+        if writers and key.shard_by is not None:
+            raise ModelError(
+                f"{self.label} has the partition key of {writers[0].label}: leave out shards= and shard_by="
+            )
+        for part in self.parts:
+            writer = inherited.get(part.attribute.name)
+            if writer is None or writer.shards == 1 or part not in writer.partition:
+                continue
+            if part in self.sort:
+                raise ModelError(
+                    f"{self.label} would sort by {part.attribute.name}, which {writer.label} spreads over shards: "
+                    "give the index attributes of its own"
+                )
+            self.shards, self.shard_by, self.random_shard = writer.shards, writer.shard_by, writer.random_shard
 
     def _random_shard(self) -> RandomShard | None:
         attribute = self.model.attributes.get(self.shard_by or "")
@@ -314,6 +346,86 @@ class BoundKey(Generic[E]):
             texts = [values[each.field] for each in part.template.formats if each.is_text and part.template.kind == "S"]
             count += sum(text.count(each) for text in texts for each in characters)
         return count
+
+
+class KeyGroup:
+    """Key attributes that an item has together, or none of them: those of one key that may be absent, or a single one.
+    `fields`: what they are made of, the one that the partition is spread by included."""
+
+    __slots__ = ("_shard_by", "_texts", "fields", "key", "may_be_absent", "parts")
+
+    def __init__(self, key: BoundKey[Any], parts: Sequence[Part]) -> None:
+        self.key = key
+        self.parts = list(parts)
+        self._shard_by = key.shard_by if any(part in key.partition for part in parts) else None
+        fields = [field for part in parts for field in part.template.fields]
+        self.fields = tuple(dict.fromkeys([*fields, self._shard_by] if self._shard_by else fields))
+        self.may_be_absent: bool = any(key.model.codecs[field].absent is not None for field in self.fields)
+        self._texts = [(part.attribute.name, part.template.kind, part.template.text) for part in parts]
+
+    def write(self, values: Mapping[str, Any], item: Item) -> None:
+        """Puts the key attributes into an item; none of them if a field is None."""
+        wires = self.wires(values)
+        if wires is not None:
+            item.update(wires)
+
+    def wires(self, values: Mapping[str, Any]) -> Item | None:
+        found: Item = {}
+        for name, kind, text in self._texts:
+            value = text(values)
+            if value is None:
+                return None
+            found[name] = {kind: value}
+        if self._shard_by is not None:
+            if values[self._shard_by] is None:
+                return None
+            self.key.spread(found, self.key.shard_of(values[self._shard_by]))
+        return found
+
+
+def key_groups(keys: Sequence[BoundKey[Any]]) -> list[KeyGroup]:
+    """What is written for the keys of indexes besides the table's own key, which is the first of `keys`. An attribute
+    that several of them have is written where its own fields are there, whatever the rest of a key is made of: an item
+    is in an index if it has all attributes of its key, so that one of them more does not bring it there."""
+    primary, *others = keys
+    keys_of: dict[str, list[BoundKey[Any]]] = {}
+    for key in others:
+        for part in key.parts:
+            if part not in primary.parts:
+                keys_of.setdefault(part.attribute.name, []).append(key)
+    groups = []
+    for key in others:
+        own = [part for part in key.parts if keys_of.get(part.attribute.name) == [key]]
+        group = KeyGroup(key, own)
+        groups += [group] if group.may_be_absent else [KeyGroup(key, [part]) for part in own]
+    groups += [
+        KeyGroup(sharing[0], [sharing[0].part_of(name)]) for name, sharing in keys_of.items() if len(sharing) > 1
+    ]
+    return groups
+
+
+def check_shared(keys: Sequence[BoundKey[Any]]) -> None:
+    """Refuses keys that would write one attribute in two ways."""
+    writers: dict[str, BoundKey[Any]] = {}
+    for key in keys:
+        for part in key.parts:
+            name = part.attribute.name
+            other = writers.setdefault(name, key)
+            theirs = other.part_of(name)
+            if theirs.template.source != part.template.source:
+                raise ModelError(
+                    f"{key.label} writes {part.template.source!r} to {name}, and {other.label} "
+                    f"{theirs.template.source!r}: give both one template, or the indexes attributes of their own"
+                )
+            if _spread(key, part) != _spread(other, theirs):
+                raise ModelError(
+                    f"{key.label} and {other.label} both write {name}, and spread it in different ways: "
+                    "give both the same shards= and shard_by="
+                )
+
+
+def _spread(key: BoundKey[Any], part: Part) -> tuple[int, str | None]:
+    return (key.shards, key.shard_by) if part in key.partition else (1, None)
 
 
 def is_global(index: Index | None) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from torusdb.modeling.attributes import MISSING, Attribute
 from torusdb.modeling.errors import InvalidValue, ModelError
-from torusdb.modeling.keys import BoundKey, Key
+from torusdb.modeling.keys import BoundKey, Key, check_shared, key_groups
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.table import Table
 
@@ -78,7 +78,8 @@ class EntityModel(Generic[E]):
         primary = keys.get(PRIMARY)
         if primary is None or primary.index is not None:
             raise ModelError(f"{self.name} has no key of the table: key = Key(…), without an index")
-        bound: dict[str, BoundKey[E]] = {PRIMARY: BoundKey(primary, self, self.table, None)}
+        bound: dict[str, BoundKey[E]] = {PRIMARY: BoundKey(primary, self, self.table, {})}
+        own = dict.fromkeys(self.table.key_names(), bound[PRIMARY])
         by_index: dict[str | None, str] = {None: PRIMARY}
         for name, key in keys.items():
             if name == PRIMARY:
@@ -87,13 +88,27 @@ class EntityModel(Generic[E]):
                 raise ModelError(
                     f"{self.name}.{name} is of {key.index or 'no index'}, and the table {self.table.name} has none such"
                 )
-            bound[name] = BoundKey(key, self, self.table, bound[PRIMARY])
+            bound[name] = BoundKey(key, self, self.table, own)
             index_name = bound[name].index_name
             if by_index.setdefault(index_name, name) != name:
                 raise ModelError(
                     f"{self.name}.{name} and {self.name}.{by_index[index_name]} are of one index, {index_name}"
                 )
-        return bound
+        check_shared(list(bound.values()))
+        return bound | self._implied(bound)
+
+    def _implied(self, bound: Mapping[str, BoundKey[E]]) -> dict[str, BoundKey[E]]:
+        """The keys of indexes that the entity is in without a key that says so, since its others write all that is in
+        their keys: who queries such an index meets it there. Their names are none that an attribute could have."""
+        writers = {part.attribute.name: key for key in reversed(list(bound.values())) for part in key.parts}
+        declared = [key.index for key in bound.values()]
+        implied: dict[str, BoundKey[E]] = {}
+        for index in self.table.indexes:
+            if index not in declared and all(each.name in writers for each in [*index.partition, *index.sort]):
+                key = Key(index=index)
+                key.name = f"in {index.name}"
+                implied[key.name] = BoundKey(key, self, self.table, writers, declared=False)
+        return implied
 
     def _check_key_attributes(self) -> None:
         """An attribute of the entity that is a key attribute as well must be all that is in it."""
@@ -162,7 +177,9 @@ class EntityModel(Generic[E]):
         self._writers = [(name, each._stored, each._codec.encode) for name, each in self.stored_attributes()]
         self._readers = [self._reader(name, each) for name, each, _ in given]
         self._type = {"S": self.type_name}
-        self._keys = list(self.keys.values())
+        self.key_groups = key_groups(list(self.keys.values()))
+        """What is written for its keys of indexes."""
+        self._key_writers = [self.primary.whole, *self.key_groups]
 
     def stored_attributes(self) -> list[tuple[str, Attribute[Any]]]:
         """All that have an attribute of the item to themselves."""
@@ -228,8 +245,8 @@ class EntityModel(Generic[E]):
                     item[stored] = {"NULL": True}
         except InvalidValue as error:
             raise InvalidValue(f"{self.name}.{name}: {error}") from None
-        for key in self._keys:
-            key.write(values, item)
+        for group in self._key_writers:
+            group.write(values, item)
         if self.rivals:
             self.check_rivals(item, repr(entity))
         return item

@@ -5,7 +5,7 @@ that it would leave behind no longer says what the entity does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from torusdb.modeling.attributes import MISSING, Attribute
@@ -15,7 +15,7 @@ from torusdb.modeling.scalars import Wire
 from torusdb.modeling.updates import Action
 
 if TYPE_CHECKING:
-    from torusdb.modeling.keys import BoundKey
+    from torusdb.modeling.keys import KeyGroup
     from torusdb.modeling.model import EntityModel
     from torusdb.modeling.plans import Ref
 
@@ -79,10 +79,9 @@ class _Rewriting:
         for name, attribute in self.model.computed.items():
             if not self.changes.keys().isdisjoint(attribute._declared.needs):
                 self._compute(name, attribute)
-        for key in self.model.keys.values():
-            touched = [field for field in key.fields if field in self.changes or field in self.computed]
-            if touched:
-                self._rewrite(key, touched)
+        for group in self.model.key_groups:
+            if any(field in self.changes or field in self.computed for field in group.fields):
+                self._rewrite(group)
         return self.assignments, list(self.relied_on.values())
 
     def _compute(self, name: str, attribute: Attribute[Any]) -> None:
@@ -90,28 +89,14 @@ class _Rewriting:
         self.computed[name] = computed_value(attribute, known)
         self.assignments.append((attribute._stored, stored_wire(attribute, self.computed[name])))
 
-    def _rewrite(self, key: BoundKey[Any], touched: Iterable[str]) -> None:
-        """All of the key where it may become absent or come to be, else the attributes that are made of what
-        changes."""
-        changed = set(touched)
-        parts = key.parts
-        if not key.may_be_absent:
-            parts = [
-                part
-                for part in parts
-                if not changed.isdisjoint(part.template.fields) or (part in key.partition and key.shard_by in changed)
-            ]
-        fields = {field for part in parts for field in part.template.fields}
-        if key.shard_by is not None and any(part in key.partition for part in parts):
-            fields.add(key.shard_by)
-        values = {field: self._value(field, key.label) for field in key.fields if field in fields}
+    def _rewrite(self, group: KeyGroup) -> None:
+        values = {field: self._value(field, group.key.label) for field in group.fields}
         own = {attribute._stored for _, attribute in self.model.stored_attributes()}
         absent = any(value is None for value in values.values())
-        for part in parts:
-            name = part.attribute.name
-            if name in own or name in self.ref.key:
-                continue  # the action itself writes it; or it is the table's, which does not change
-            self.assignments.append((name, None if absent else key.part_wire(part, values)))
+        for part in group.parts:
+            if part.attribute.name not in own:  # else the action itself writes it
+                wire = None if absent else group.key.part_wire(part, values)
+                self.assignments.append((part.attribute.name, wire))
 
     def _value(self, field: str, wanted_by: str) -> Any:
         """The attribute's value after the update."""

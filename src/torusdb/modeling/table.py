@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 KEY_ATTRIBUTES_MAX: Final = 4
 """Of either part of the key of a global index (the service's limit)."""
+PARTITION_KEY_BYTES_MAX: Final = 2048
+SORT_KEY_BYTES_MAX: Final = 1024
+"""Of the value of a key attribute (developer guide, "Quotas in Amazon DynamoDB")."""
 TYPE_ATTRIBUTE: Final = "_type"
 
 Kind: TypeAlias = Literal["S", "N", "B"]
@@ -141,6 +144,11 @@ class Table:
         if index is not None:
             attributes += [*index.partition, *index.sort]
         return list(dict.fromkeys(each.name for each in attributes))
+
+    def key_bytes_max(self, name: str) -> int:
+        """How long a key attribute's value can be: what the least of its roles allows."""
+        sorts = any(each.name == name for where in (self, *self.indexes) for each in where.sort)
+        return SORT_KEY_BYTES_MAX if sorts else PARTITION_KEY_BYTES_MAX
 
     def create_parameters(self, *, stream: StreamView | None = None) -> dict[str, Any]:
         """What `client.create_table(**…)` takes to make it; with `stream`, a stream that keeps this of each change,

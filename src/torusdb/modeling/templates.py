@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from torusdb.modeling.errors import InvalidValue, ModelError
 from torusdb.modeling.formats import Format, bare_format, format_of
 from torusdb.modeling.scalars import Codec, Wire
+from torusdb.modeling.table import PARTITION_KEY_BYTES_MAX
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -27,12 +28,20 @@ class Atom(NamedTuple):
     many: bool
 
 
+UTF8_BYTES_MAX: Final = 4
+"""Of one character."""
+
+
 class Template:
-    """Of one key attribute. `kind` is the attribute's type: one that is N or B holds a single field, as it is."""
+    """Of one key attribute. `kind` is the attribute's type: one that is N or B holds a single field, as it is.
+    `bytes_max`: what the key attribute can hold."""
 
-    __slots__ = ("_writers", "fields", "formats", "kind", "literals", "source", "where")
+    __slots__ = ("_writers", "bytes_max", "characters_safe", "fields", "formats", "kind", "literals", "source", "where")
 
-    def __init__(self, source: str, kind: str, codecs: Mapping[str, Codec], where: str) -> None:
+    def __init__(
+        self, source: str, kind: str, codecs: Mapping[str, Codec], where: str, bytes_max: int = PARTITION_KEY_BYTES_MAX
+    ) -> None:
+        self.limit(bytes_max)
         self.source = source
         self.kind = kind
         self.where = where
@@ -58,6 +67,10 @@ class Template:
             if not following and this.shape is None:
                 raise ModelError(f"{self.where} has nothing between {{{this.field}}} and what follows it")
 
+    def limit(self, bytes_max: int) -> None:
+        self.bytes_max = bytes_max
+        self.characters_safe = bytes_max // UTF8_BYTES_MAX  # so many are within it, whatever they are
+
     def check_sorts(self) -> None:
         """Refuses what would sort wrongly in a sort key."""
         for each in self.formats:
@@ -76,9 +89,9 @@ class Template:
                 value = values[field]
                 if value is None:
                     return None
-                text = write(value)
+                text: Any = write(value)
                 if self.kind != "S":
-                    return text
+                    return self._checked_binary(text) if self.kind == "B" else text
                 result += text + following
                 if ended and (text + following).find(following) != len(text):
                     raise InvalidValue(f"{value!r} has {following!r} in it, which ends it in the key")
@@ -86,7 +99,19 @@ class Template:
             raise InvalidValue(f"{self.where}.{field}: {error}") from None
         if not result:
             raise InvalidValue(f"{self.where}: a key cannot be empty")
+        if len(result) > self.characters_safe:
+            self._check_length(len(result.encode("utf-8", "surrogatepass")))
         return result
+
+    def _checked_binary(self, value: bytes) -> bytes:
+        if not value:
+            raise InvalidValue("a key cannot be empty")
+        self._check_length(len(value))
+        return value
+
+    def _check_length(self, length: int) -> None:
+        if length > self.bytes_max:
+            raise InvalidValue(f"{self.where}: a key of {length:,} bytes, of which it can have {self.bytes_max:,}")
 
     def wire(self, values: Mapping[str, Any]) -> Wire | None:
         text = self.text(values)
@@ -101,6 +126,7 @@ class Template:
             return self.literals[0], 0
         part = object.__new__(Template)
         part.literals, part.kind, part.where = self.literals[: count + 1], "S", self.where
+        part.limit(self.bytes_max)
         part._writers = self._writers[:count]
         return part.text(known), count
 

@@ -23,7 +23,7 @@ from torusdb.modeling.updates import Action, update_text
 
 if TYPE_CHECKING:
     from torusdb.modeling.entity import Entity
-    from torusdb.modeling.keys import BoundKey, Part
+    from torusdb.modeling.keys import KeyGroup
 
 E = TypeVar("E", bound="Entity")
 
@@ -79,9 +79,8 @@ class _Filling:
                 self._fill(name, attribute)
         for name, attribute in self.model.computed.items():
             self._compute(name, attribute)
-        for key in self.model.keys.values():
-            if key is not self.model.primary:
-                self._write_key(key)
+        for group in self.model.key_groups:
+            self._write_group(group)
         return self.assignments, self.defaults
 
     def _fill(self, name: str, attribute: Attribute[Any]) -> None:
@@ -119,23 +118,19 @@ class _Filling:
         self.sources[name] = _Source(value, known, fresh)
         self._write(attribute._stored, stored_wire(attribute, value), fresh)
 
-    def _write_key(self, key: BoundKey[Any]) -> None:
-        """Attribute by attribute; but if it may be absent, then as a whole, since it is there as a whole or not."""
-        groups = [key.parts] if key.may_be_absent else [[part] for part in key.parts]
+    def _write_group(self, group: KeyGroup) -> None:
         own = {attribute._stored for _, attribute in self.model.stored_attributes()}
-        for parts in groups:
-            fields = _fields(key, parts)
-            _, fresh = self._origin(fields, key.label)
-            values = {field: self.sources[field].value for field in fields}
-            absent = any(value is None for value in values.values())
-            if fresh and absent:
-                continue  # a new item is not in this index, and one that is there stays as it is
-            if fresh and key.may_be_absent:
-                raise self._mixed(key.label, fields)
-            for part in parts:
-                name = part.attribute.name
-                if name not in own and name not in self.ref.key:
-                    self._write(name, None if absent else key.part_wire(part, values), fresh)
+        key, fields = group.key, group.fields
+        _, fresh = self._origin(fields, key.label)
+        values = {field: self.sources[field].value for field in fields}
+        absent = any(value is None for value in values.values())
+        if fresh and absent:
+            return  # a new item does not have it, and one that is there stays as it is
+        if fresh and group.may_be_absent:
+            raise self._mixed(key.label, fields)
+        for part in group.parts:
+            if part.attribute.name not in own:
+                self._write(part.attribute.name, None if absent else key.part_wire(part, values), fresh)
 
     def _origin(self, fields: Iterable[str], label: str) -> tuple[bool, bool]:
         """Whether any of them is known, and whether any is fresh; not both."""
@@ -166,10 +161,3 @@ def _check(action: Action) -> None:
         raise PlanRefused(f"{action.place!r} is part of what may not be there: an upsert sets it as a whole")
     if isinstance(action.value, Operand):
         raise PlanRefused(f"{action!r} takes a value that may not be there: an upsert sets values that it is given")
-
-
-def _fields(key: BoundKey[Any], parts: Sequence[Part]) -> list[str]:
-    fields = [field for part in parts for field in part.template.fields]
-    if key.shard_by is not None and any(part in key.partition for part in parts):
-        fields.append(key.shard_by)
-    return list(dict.fromkeys(fields))
