@@ -58,12 +58,13 @@ and say which: their `explain()` is an `Explanation`.
 
 **Doing.** A `Store` runs plans on a boto3 client, an `AsyncStore` on one of aiobotocore; `table_name=` says what the
 table is called there. Reads give `Results` (`AsyncResults`), objects to iterate over, with a `cursor` to go on from
-later. A `Transaction` (`AsyncTransaction`) is a `with` block, a `Task` several requests as one value. `changes` makes a
-`Change` of each record of a stream.
+later. A `Transaction` (`AsyncTransaction`) is a `with` block, a `Task` several requests as one value. `transact` reads,
+decides and writes through a `TransactionWrites`, and again if somebody else was faster. With `observe=Meter()` a store
+tells what each `Call` used. `changes` makes a `Change` of each record of a stream.
 
 **What goes wrong** is a `ModelingError`: an `InvalidValue`, a `PlanRefused` or a `CursorRefused` before anything is
-sent; `ConditionFailed`, `TransactionFailed` (with a `Reason` for each action) and `BatchIncomplete` after;
-`UnknownEntity` in a stream. Any other exception is the client's own.
+sent; `ConditionFailed`, `TransactionFailed` (with a `Reason` for each action; as a `Contention` where `transact` gives
+up) and `BatchIncomplete` after; `UnknownEntity` in a stream. Any other exception is the client's own.
 
 The package imports no client, and nothing else of TorusDB."""
 
@@ -74,6 +75,7 @@ from torusdb.modeling.entity import Entity
 from torusdb.modeling.errors import (
     BatchIncomplete,
     ConditionFailed,
+    Contention,
     CursorRefused,
     InvalidValue,
     ModelError,
@@ -85,6 +87,7 @@ from torusdb.modeling.errors import (
 )
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.keys import BoundKey, Key
+from torusdb.modeling.metering import Call, Meter
 from torusdb.modeling.options import AWS_MANAGED_KEY, TableOptions, Throughput
 from torusdb.modeling.patterns import Pattern, pattern
 from torusdb.modeling.plans import BatchGet, Check, Delete, Get, Put, Ref, ReturningOld, Update, Write
@@ -97,7 +100,7 @@ from torusdb.modeling.store import AsyncStore, Store
 from torusdb.modeling.table import GlobalIndex, KeyAttribute, LocalIndex, Table, binary_key, number_key
 from torusdb.modeling.tasks import Task
 from torusdb.modeling.transact_gets import TransactGet
-from torusdb.modeling.transactions import AsyncTransaction, Transaction
+from torusdb.modeling.transactions import AsyncTransaction, Transaction, TransactionWrites
 from torusdb.modeling.updates import Action
 from torusdb.modeling.upserts import Upsert
 
@@ -112,11 +115,13 @@ __all__ = [
     "BatchGet",
     "BatchIncomplete",
     "BoundKey",
+    "Call",
     "Change",
     "Check",
     "Collection",
     "Condition",
     "ConditionFailed",
+    "Contention",
     "Count",
     "CursorRefused",
     "Delete",
@@ -128,6 +133,7 @@ __all__ = [
     "Key",
     "KeyAttribute",
     "LocalIndex",
+    "Meter",
     "ModelError",
     "ModelingError",
     "Pattern",
@@ -149,6 +155,7 @@ __all__ = [
     "TransactGet",
     "Transaction",
     "TransactionFailed",
+    "TransactionWrites",
     "UnknownEntity",
     "Update",
     "Upsert",

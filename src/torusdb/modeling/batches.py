@@ -64,25 +64,26 @@ def _get_chunk(
         attempts = 1 if items else attempts + 1
 
 
-def batch_write_work(writes: Iterable[BatchWrite], context: Context) -> Work[None]:
-    """Of several writes of one item, the last is done: what all of them would come to."""
+def batch_write_work(writes: Iterable[BatchWrite], context: Context, *, overwrite: bool = False) -> Work[None]:
+    """Of several writes of one item, the last is done: what all of them would come to. `overwrite`: objects with a
+    version are written all the same, whatever is stored."""
     by_key = {}
     for write in writes:
-        _check(write)
+        _check(write, overwrite)
         by_key[context.table_name(write.ref.model.table), identity_of(write.ref.key)] = write
     for chunk in _chunks(list(by_key), BATCH_WRITE_ITEMS_MAX):
         yield from _write_chunk({identity: by_key[identity] for identity in chunk})
 
 
-def _check(write: BatchWrite) -> None:
+def _check(write: BatchWrite, overwrite: bool) -> None:
     if write.when is not None or (isinstance(write, Put) and write.new):
         raise PlanRefused(
             f"A batch takes no conditions, and {write.ref!r} has one: write it by itself or in a transaction"
         )
-    if write.ref.model.version is not None and write.entity is not None:
+    if write.ref.model.version is not None and write.entity is not None and not overwrite:
         raise PlanRefused(
             f"A batch takes no conditions, and {write.ref.model.name} has a version: "
-            "write it by itself or in a transaction"
+            "write it by itself or in a transaction, or with overwrite=True, whatever is stored"
         )
 
 
@@ -94,13 +95,21 @@ def _write_chunk(writes: dict[tuple[str, tuple[Any, ...]], BatchWrite]) -> Work[
     while left:
         count = sum(map(len, left.values()))
         if attempts == FRUITLESS_ATTEMPTS_MAX:
-            undone = [writes[identity] for identity in _identities(left, writes)]
+            identities = list(_identities(left, writes))
+            undone = [writes[identity] for identity in identities]
+            _done(write for identity, write in writes.items() if identity not in identities)
             raise BatchIncomplete(f"{count} of {len(writes)} were not written, in {attempts} attempts", undone)
         if attempts:
             yield pause_after(attempts)
         response = yield Request("batch_write_item", {"RequestItems": left})
         left = response.get("UnprocessedItems") or {}
         attempts = 1 if sum(map(len, left.values())) < count else attempts + 1
+    _done(writes.values())
+
+
+def _done(writes: Iterable[BatchWrite]) -> None:
+    for write in writes:
+        write.done()
 
 
 def _member(write: BatchWrite) -> dict[str, Any]:

@@ -54,6 +54,11 @@ class TransactionFailed(ModelingError):
         self.reasons = list(reasons)
 
 
+class Contention(TransactionFailed):
+    """Others changed the same items, time and again; nothing was written. `reasons` are those of the last attempt. The
+    same may well succeed later."""
+
+
 class Reason(ModelingError):
     """Why an action of a transaction could not be done. `code` is the service's ("ConditionalCheckFailed")."""
 

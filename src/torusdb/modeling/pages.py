@@ -3,7 +3,8 @@
 Theory of operation. A read has *lanes*: its one request, or one for each shard or segment. Each lane has items that are
 not given out yet, and goes on behind the last item that it was asked for. A *row* is an item and the number of its
 lane. `next_rows` asks all lanes that have run dry, together, and gives out rows for as long as it is certain which
-comes next.
+comes next. With a limit, a lane is first asked for somewhat more than its part of it, then for more and more: for
+twenty of fifteen shards, five of each rather than twenty.
 
 A position is kept for each lane: the key of the last item that was *given to the program*, not of the last page. So a
 cursor is right wherever the program stops."""
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from math import ceil, sqrt
+from typing import Any, Final, TypeAlias
 
 from torusdb.modeling.context import Context
 from torusdb.modeling.cursors import BEGINNING, END, Position, read_cursor, write_cursor
@@ -21,13 +23,21 @@ from torusdb.modeling.reads import Read
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import Request, Together, Work
 
+PAGE_DEVIATIONS: Final = 3
+PAGE_GROWTH: Final = 2
+
 Row: TypeAlias = tuple[int, Item]
 
 
 class Lane:
-    __slots__ = ("items", "request", "start")
+    __slots__ = ("items", "items_max", "page_items", "request", "start")
 
-    def __init__(self, request: Request, start: Position) -> None:
+    def __init__(
+        self, request: Request, start: Position, page_items: int | None = None, items_max: int | None = None
+    ) -> None:
+        """`page_items`: of the first page, if that has a limit; `items_max`: of any."""
+        self.page_items = page_items
+        self.items_max = items_max
         self.request = request
         self.start = start
         """Where the next page begins; END after the last."""
@@ -38,9 +48,11 @@ class Lane:
         return not self.items and self.start is not END
 
     def next_request(self) -> Request:
-        if isinstance(self.start, bool):
-            return self.request
-        return Request(self.request.method, {**self.request.parameters, "ExclusiveStartKey": self.start})
+        paging: dict[str, Any] = {} if isinstance(self.start, bool) else {"ExclusiveStartKey": self.start}
+        if self.page_items is not None and self.items_max is not None:
+            paging["Limit"] = self.page_items
+            self.page_items = min(self.items_max, self.page_items * PAGE_GROWTH)
+        return Request(self.request.method, {**self.request.parameters, **paging})
 
     def take(self, response: dict[str, Any]) -> None:
         self.items.extend(response["Items"])
@@ -55,11 +67,10 @@ class Pages:
         self.positions: list[Position] = [BEGINNING] * len(self.requests)
         if read.start is not None:
             self.positions = read_cursor(self.requests, read.start)
-        limit = _request_limit(read, self.requests)
-        if limit is not None:
-            for request in self.requests:
-                request.parameters["Limit"] = limit
-        self.lanes = [Lane(request, at) for request, at in zip(self.requests, self.positions, strict=True)]
+        items_max, first = _page_items(read, self.requests)
+        self.lanes = [
+            Lane(request, at, first, items_max) for request, at in zip(self.requests, self.positions, strict=True)
+        ]
         self.order = read.order()
         self.descending = read.descending
         self.key_names = read.table.key_names(read.index)
@@ -130,10 +141,19 @@ def count_work(count: Count[Any], context: Context) -> Work[int]:
     return total
 
 
-def _request_limit(read: Read[Any], requests: list[Request]) -> int | None:
-    """What a request reads at most. Where some of what is read is thrown away, the limit says nothing of that."""
-    limits = [read.page_items]
-    if read.limit_items is not None and not any("FilterExpression" in each.parameters for each in requests):
-        limits.append(read.limit_items)
-    given = [limit for limit in limits if limit is not None]
-    return min(given) if given else None
+def _page_items(read: Read[Any], requests: list[Request]) -> tuple[int | None, int | None]:
+    """What a request reads at most, and the first of each lane. Where some of what is read is thrown away, the limit
+    says nothing of that.
+
+    The first page of a lane is its part of the limit, and as much more as chance will rarely exceed (the number of
+    items that fall to a lane deviates by its root), since a second page is a request more."""
+    filtered = any("FilterExpression" in each.parameters for each in requests)
+    limit = None if filtered else read.limit_items
+    given = [each for each in (read.page_items, limit) if each is not None]
+    if not given:
+        return None, None
+    items_max = min(given)
+    if limit is None or len(requests) == 1:
+        return items_max, items_max
+    share = limit / len(requests)
+    return items_max, min(items_max, ceil(share + PAGE_DEVIATIONS * sqrt(share)))

@@ -77,7 +77,8 @@ class Read(Generic[T]):
         return self._with(condition=all_of([self.condition, *conditions]))
 
     def limit(self, items: int) -> Self:
-        """At most so many, over all pages."""
+        """At most so many, over all pages. Each of several shards or segments is first asked for somewhat more than its
+        part, and for more when that is used up."""
         return self._with(limit_items=positive("limit", items))
 
     def page_size(self, items: int) -> Self:

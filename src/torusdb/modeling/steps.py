@@ -2,11 +2,11 @@
 sent what came of them; a driver (`store`) runs it on a client, with or without async.
 
 A `Request` is answered with the client's response, or its exception is raised at the yield; `Together` with the
-responses in order; `Pause` with nothing."""
+responses in order; `Pause` with nothing; `Ask` with what the program's own function gives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -32,7 +32,13 @@ class Pause(NamedTuple):
     seconds_max: float
 
 
-Step: TypeAlias = Request | Together | Pause
+class Ask(NamedTuple):
+    """To call a function of the program's, which is asynchronous where the store is."""
+
+    function: Callable[[], Any]
+
+
+Step: TypeAlias = Request | Together | Pause | Ask
 Work: TypeAlias = Generator[Step, Any, T]
 
 
@@ -43,6 +49,22 @@ def drive(work: Work[T], do: Callable[[Step], Any]) -> T:
         while True:
             try:
                 answer = do(step)
+            except Exception as error:
+                step = work.throw(error)
+            else:
+                step = work.send(answer)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+
+
+async def drive_async(work: Work[T], do: Callable[[Step], Awaitable[Any]]) -> T:
+    """As `drive`, with a `do` that is awaited: the two differ in that word only."""
+    try:
+        step = next(work)
+        while True:
+            try:
+                answer = await do(step)
             except Exception as error:
                 step = work.throw(error)
             else:

@@ -9,17 +9,24 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from torusdb.modeling.batches import BatchWrite, batch_get_work, batch_write_work
 from torusdb.modeling.context import Context, utc_now
 from torusdb.modeling.expressions import Condition
+from torusdb.modeling.metering import Call, Observe, metered
 from torusdb.modeling.options import StreamView
 from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, ReturningOld, Update, Write
 from torusdb.modeling.queries import Count
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.shards import random_float
-from torusdb.modeling.steps import Pause, Request, Step, Together, Work, drive
+from torusdb.modeling.steps import Ask, Pause, Request, Step, Together, Work, drive, drive_async
 from torusdb.modeling.table import Table
 from torusdb.modeling.tasks import Plan, Task, work_of
 from torusdb.modeling.transact_gets import TransactGet, transact_get_work
-from torusdb.modeling.transactions import AsyncTransaction, Transaction
+from torusdb.modeling.transactions import (
+    ATTEMPTS_MAX,
+    AsyncTransaction,
+    Transaction,
+    TransactionWrites,
+    transact_work,
+)
 from torusdb.modeling.updates import Action
 from torusdb.modeling.upserts import Upsert
 from torusdb.modeling.writes import delete_work, get_work, put_work, update_work
@@ -51,11 +58,13 @@ class _Store:
         table_name: str | None,
         random: Callable[[], float],
         now: Callable[[], datetime],
+        observe: Observe | None,
     ) -> None:
         self.table = table
         self.table_name = table.name if table_name is None else table_name
         self._client = client
         self._random = random
+        self._observe = observe
         self._context = Context({table: self.table_name}, now)
 
     def explain(self, plan: Get[Any] | BatchGet[Any] | Read[Any] | Count[Any] | Write[Any]) -> Explanation:
@@ -75,7 +84,8 @@ class _Store:
 class Store(_Store):
     """The entities of a table, through a boto3 client: `Store(shop, boto3.client("dynamodb"))`. May be used by several
     threads, as the client may. `table_name`: what the table is called here, if not as the model has it, so that
-    one model serves several stages. `sleep`, `random` and `now` are for tests."""
+    one model serves several stages. `observe` is given each request that was answered, with what it used (`Meter`
+    adds that up). `sleep`, `random` and `now` are for tests."""
 
     def __init__(
         self,
@@ -86,8 +96,9 @@ class Store(_Store):
         sleep: Callable[[float], Any] | None = None,
         random: Callable[[], float] = random_float,
         now: Callable[[], datetime] = utc_now,
+        observe: Observe | None = None,
     ) -> None:
-        super().__init__(table, client, table_name=table_name, random=random, now=now)
+        super().__init__(table, client, table_name=table_name, random=random, now=now, observe=observe)
         self._sleep = sleep
 
     def create_table(self, *, stream: StreamView | None = None) -> None:
@@ -99,9 +110,10 @@ class Store(_Store):
         for request in self.table.settings(self.table_name):
             self._do(request)
 
-    def get(self, kind: type[E], /, **key: Any) -> E | None:
-        """The entity with this key; None if there is none."""
-        return self._perform(get_work(Get(kind, **key), self._context))
+    def get(self, kind: type[E], /, *, consistent: bool = False, **key: Any) -> E | None:
+        """The entity with this key; None if there is none. `consistent`: sees all that was written before. (A field of
+        the key that has this name is given to a `Get`.)"""
+        return self._perform(get_work(_get(kind, key, consistent), self._context))
 
     def put(self, entity: E, when: Condition | None = None) -> None:
         """Writes the whole entity, in the place of what was there, if anything was. With a version: unless someone
@@ -133,15 +145,20 @@ class Store(_Store):
         batch = BatchGet(list(refs), consistent=consistent)
         return self._perform(batch_get_work(batch, self._context))
 
-    def put_many(self, entities: Iterable[Entity]) -> None:
-        """Not one transaction: some may be written and others not, as BatchIncomplete then tells."""
-        self.write_many(Put(entity) for entity in entities)
+    def put_many(self, entities: Iterable[Entity], *, overwrite: bool = False) -> None:
+        """Not one transaction: some may be written and others not, as BatchIncomplete then tells. Each takes the place
+        of what was there, if anything was.
+
+        A batch asks no conditions, so entities with a version are refused, unless `overwrite` says that what is stored
+        is of no matter, as in a load of a table that nobody else writes to: their version is then one more than the
+        object has (1 of a new one), and nothing is checked."""
+        self.write_many((Put(entity) for entity in entities), overwrite=overwrite)
 
     def delete_many(self, targets: Iterable[Entity | Ref[Any]]) -> None:
         self.write_many(Delete(target) for target in targets)
 
-    def write_many(self, writes: Iterable[BatchWrite]) -> None:
-        self._perform(batch_write_work(writes, self._context))
+    def write_many(self, writes: Iterable[BatchWrite], *, overwrite: bool = False) -> None:
+        self._perform(batch_write_work(writes, self._context, overwrite=overwrite))
 
     @overload
     def transact_get(self, a: Ref[A], b: Ref[B], /) -> tuple[A | None, B | None]: ...
@@ -162,6 +179,23 @@ class Store(_Store):
         `others`: the stores of other tables that it writes to. `token`: who asks again with the same token within ten
         minutes does it once."""
         return Transaction(self._with(others), token, self._perform)
+
+    def transact(
+        self,
+        decide: Callable[[TransactionWrites], T],
+        *,
+        others: Iterable[Store] = (),
+        attempts_max: int = ATTEMPTS_MAX,
+    ) -> T:
+        """Reads, decides and writes, and does so again if somebody else was faster: `decide` gets a transaction to add
+        its writes to, which is sent when it returns; what it returns is given once they are all done.
+
+        It is called again, after longer and longer pauses, when the transaction met another one, or when the condition
+        of a write did not hold that says no `otherwise`: what it had read has changed. So it must do nothing else that
+        cannot be done twice. Contention is raised after `attempts_max` calls; what another attempt would not mend, or
+        `decide` raises, at once."""
+        found: T = self._perform(transact_work(decide, self._with(others), attempts_max))
+        return found
 
     @overload
     def run(self, plan: Read[T]) -> Results[T]: ...
@@ -192,7 +226,11 @@ class Store(_Store):
 
     def _do(self, step: Step) -> Any:
         if type(step) is Request:
+            if self._observe is not None:
+                return self._observed(step, self._observe)
             return getattr(self._client, step.method)(**step.parameters)
+        if type(step) is Ask:
+            return step.function()
         if type(step) is Together:
             return self._do_together(step.requests)
         assert isinstance(step, Pause)
@@ -201,6 +239,11 @@ class Store(_Store):
 
             self._sleep = sleep
         return self._sleep(step.seconds_max * self._random())
+
+    def _observed(self, request: Request, observe: Observe) -> Any:
+        answer = getattr(self._client, request.method)(**metered(request))
+        observe(Call(request.method, request.parameters, answer))
+        return answer
 
     def _do_together(self, requests: Sequence[Request]) -> list[Any]:
         from concurrent.futures import ThreadPoolExecutor
@@ -221,8 +264,9 @@ class AsyncStore(_Store):
         sleep: Callable[[float], Awaitable[Any]] | None = None,
         random: Callable[[], float] = random_float,
         now: Callable[[], datetime] = utc_now,
+        observe: Observe | None = None,
     ) -> None:
-        super().__init__(table, client, table_name=table_name, random=random, now=now)
+        super().__init__(table, client, table_name=table_name, random=random, now=now, observe=observe)
         self._sleep = sleep
 
     async def create_table(self, *, stream: StreamView | None = None) -> None:
@@ -231,8 +275,8 @@ class AsyncStore(_Store):
         for request in self.table.settings(self.table_name):
             await self._do(request)
 
-    async def get(self, kind: type[E], /, **key: Any) -> E | None:
-        return await self._perform(get_work(Get(kind, **key), self._context))
+    async def get(self, kind: type[E], /, *, consistent: bool = False, **key: Any) -> E | None:
+        return await self._perform(get_work(_get(kind, key, consistent), self._context))
 
     async def put(self, entity: E, when: Condition | None = None) -> None:
         await self._perform(put_work(Put(entity, when), self._context))
@@ -256,14 +300,14 @@ class AsyncStore(_Store):
         batch = BatchGet(list(refs), consistent=consistent)
         return await self._perform(batch_get_work(batch, self._context))
 
-    async def put_many(self, entities: Iterable[Entity]) -> None:
-        await self.write_many(Put(entity) for entity in entities)
+    async def put_many(self, entities: Iterable[Entity], *, overwrite: bool = False) -> None:
+        await self.write_many((Put(entity) for entity in entities), overwrite=overwrite)
 
     async def delete_many(self, targets: Iterable[Entity | Ref[Any]]) -> None:
         await self.write_many(Delete(target) for target in targets)
 
-    async def write_many(self, writes: Iterable[BatchWrite]) -> None:
-        await self._perform(batch_write_work(writes, self._context))
+    async def write_many(self, writes: Iterable[BatchWrite], *, overwrite: bool = False) -> None:
+        await self._perform(batch_write_work(writes, self._context, overwrite=overwrite))
 
     @overload
     async def transact_get(self, a: Ref[A], b: Ref[B], /) -> tuple[A | None, B | None]: ...
@@ -278,6 +322,16 @@ class AsyncStore(_Store):
 
     def transaction(self, *, others: Iterable[AsyncStore] = (), token: str | None = None) -> AsyncTransaction:
         return AsyncTransaction(self._with(others), token, self._perform)
+
+    async def transact(
+        self,
+        decide: Callable[[TransactionWrites], Awaitable[T]],
+        *,
+        others: Iterable[AsyncStore] = (),
+        attempts_max: int = ATTEMPTS_MAX,
+    ) -> T:
+        found: T = await self._perform(transact_work(decide, self._with(others), attempts_max))
+        return found
 
     @overload
     def run(self, plan: Read[T]) -> AsyncResults[T]: ...
@@ -303,25 +357,28 @@ class AsyncStore(_Store):
         return self._perform(work_of(plan, self._context))
 
     async def _perform(self, work: Work[T]) -> T:
-        try:
-            step = next(work)
-            while True:
-                try:
-                    answer = await self._do(step)
-                except Exception as error:
-                    step = work.throw(error)
-                else:
-                    step = work.send(answer)
-        except StopIteration as end:
-            value: T = end.value
-            return value
+        return await drive_async(work, self._do)
 
     async def _do(self, step: Step) -> Any:
         import asyncio
 
         if type(step) is Request:
+            if self._observe is not None:
+                return await self._observed(step, self._observe)
             return await getattr(self._client, step.method)(**step.parameters)
+        if type(step) is Ask:
+            return await step.function()
         if type(step) is Together:
             return await asyncio.gather(*(self._do(each) for each in step.requests))
         assert isinstance(step, Pause)
         return await (self._sleep or asyncio.sleep)(step.seconds_max * self._random())
+
+    async def _observed(self, request: Request, observe: Observe) -> Any:
+        answer = await getattr(self._client, request.method)(**metered(request))
+        observe(Call(request.method, request.parameters, answer))
+        return answer
+
+
+def _get(kind: type[E], key: dict[str, Any], consistent: bool) -> Get[E]:
+    get = Get(kind, **key)
+    return get.consistent() if consistent else get

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar
 
+from torusdb.modeling.batches import pause_after
 from torusdb.modeling.context import Context
-from torusdb.modeling.errors import PlanRefused, Reason, TransactionFailed
+from torusdb.modeling.errors import Contention, PlanRefused, Reason, TransactionFailed
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.plans import Check, Delete, Put, Ref, Update, Write
-from torusdb.modeling.steps import Request, Work, error_code
+from torusdb.modeling.steps import Ask, Request, Work, error_code
 from torusdb.modeling.updates import Action
 from torusdb.modeling.upserts import Upsert
 from torusdb.modeling.writes import stored_entity
@@ -20,6 +23,11 @@ if TYPE_CHECKING:
     from torusdb.modeling.entity import Entity
 
 E = TypeVar("E", bound="Entity")
+T = TypeVar("T")
+
+Refusal: TypeAlias = Exception | Callable[[Any], Exception]
+"""What a program raises where the condition of a write does not hold, or what makes that of the entity that is stored
+(None where none is)."""
 
 TRANSACTION_ACTIONS_MAX: Final = 100
 TOKEN_CHARACTERS_MAX: Final = 36
@@ -30,44 +38,64 @@ NO_PART: Final = "None"
 REASON_FAILED: Final = "ConditionalCheckFailed"
 PASSING_REASONS: Final = frozenset(["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
 """Why a transaction can be cancelled that may well be done a moment later (API reference, "TransactWriteItems")."""
+CONTENTION_REASONS: Final = frozenset([REASON_FAILED, "TransactionConflict"])
+"""Why it may be done once all is read and decided again. (A table that has too much to do is not helped by that.)"""
+ATTEMPTS_MAX: Final = 8
+"""Of a change that meets others, unless it says otherwise. The pauses between them come to 3 seconds on average."""
+NO_REFUSALS: Final[Mapping[int, Refusal]] = MappingProxyType({})
 
 
 class TransactionWrites:
     """What a transaction is to do. It is sent when its `with` block ends, and not at all if that ends with an
-    exception."""
+    exception.
+
+    `otherwise`: what is raised, in the place of TransactionFailed, if the condition of this write does not hold (be it
+    `when`, that it is new, or its version): `otherwise=OutOfStock("b")`, or a function of the stored entity,
+    `otherwise=lambda stored: OutOfStock(stored.stock)`. Of several such writes that failed, the first speaks."""
 
     def __init__(self, context: Context, token: str | None) -> None:
         if token is not None and not 1 <= len(token) <= TOKEN_CHARACTERS_MAX:
             raise PlanRefused(f"A transaction's token has 1 to {TOKEN_CHARACTERS_MAX} characters, not {len(token)}")
         self._context = context
         self._token = token
+        self._refusals: dict[int, Refusal] = {}
         self.writes: list[Write[Any]] = []
 
-    def put(self, entity: Entity, when: Condition | None = None) -> None:
-        self._add(Put(entity, when))
+    def put(self, entity: Entity, when: Condition | None = None, *, otherwise: Refusal | None = None) -> None:
+        self.add(Put(entity, when), otherwise=otherwise)
 
-    def insert(self, entity: Entity) -> None:
+    def insert(self, entity: Entity, *, otherwise: Refusal | None = None) -> None:
         """Fails where there is one with this key."""
-        self._add(Put(entity, new=True))
+        self.add(Put(entity, new=True), otherwise=otherwise)
 
-    def update(self, target: E | Ref[E], *actions: Action, when: Condition | None = None) -> None:
-        self._add(Update(target, *actions, when=when))
+    def update(
+        self,
+        target: E | Ref[E],
+        *actions: Action,
+        when: Condition | None = None,
+        otherwise: Refusal | None = None,
+    ) -> None:
+        self.add(Update(target, *actions, when=when), otherwise=otherwise)
 
-    def upsert(self, target: Ref[E], *actions: Action, when: Condition | None = None) -> None:
+    def upsert(
+        self, target: Ref[E], *actions: Action, when: Condition | None = None, otherwise: Refusal | None = None
+    ) -> None:
         """As an update, and makes it where there is none."""
-        self._add(Upsert(target, *actions, when=when))
+        self.add(Upsert(target, *actions, when=when), otherwise=otherwise)
 
-    def delete(self, target: E | Ref[E], when: Condition | None = None) -> None:
-        self._add(Delete(target, when))
+    def delete(self, target: E | Ref[E], when: Condition | None = None, *, otherwise: Refusal | None = None) -> None:
+        self.add(Delete(target, when), otherwise=otherwise)
 
-    def check(self, target: E | Ref[E], when: Condition) -> None:
+    def check(self, target: E | Ref[E], when: Condition, *, otherwise: Refusal | None = None) -> None:
         """Writes nothing, but all fails unless this holds."""
-        self._add(Check(target, when))
+        self.add(Check(target, when), otherwise=otherwise)
 
-    def add(self, *writes: Write[Any]) -> None:
+    def add(self, *writes: Write[Any], otherwise: Refusal | None = None) -> None:
         """Writes that were made elsewhere: `transaction.add(*stock.taken(order))`."""
         for write in writes:
             self._add(write)
+            if otherwise is not None:
+                self._refusals[len(self.writes) - 1] = otherwise
 
     def work(self) -> Work[None]:
         if not self.writes:
@@ -83,7 +111,7 @@ class TransactionWrites:
         try:
             yield Request("transact_write_items", parameters)
         except Exception as error:
-            raise_failure(error, [(write.operation, write.ref) for write in self.writes])
+            raise_failure(error, [(write.operation, write.ref) for write in self.writes], self._refusals)
         for write in self.writes:
             write.done()
 
@@ -127,8 +155,36 @@ class AsyncTransaction(TransactionWrites):
             await self._run(self.work())
 
 
-def raise_failure(error: Exception, actions: Sequence[tuple[str, Ref[Any]]]) -> NoReturn:
-    """For a client's exception. `actions`: what the transaction was to do, with what."""
+def transact_work(decide: Callable[[TransactionWrites], Any], context: Context, attempts_max: int) -> Work[Any]:
+    """What `decide` gives, once all that it has added to the transaction is written. Whatever may pass is tried again
+    from the beginning, since what was decided on may have changed."""
+    failed = None
+    for attempt in range(attempts_max):
+        if attempt:
+            yield pause_after(attempt)
+        transaction = TransactionWrites(context, None)
+        try:
+            decided = yield Ask(partial(decide, transaction))
+            yield from transaction.work()
+        except TransactionFailed as error:
+            codes = {reason.code for reason in error.reasons if reason is not None}
+            if not codes or not codes <= CONTENTION_REASONS:
+                raise
+            failed = error
+        else:
+            return decided
+    if failed is None:
+        raise PlanRefused(f"A change needs 1 attempt at least, not {attempts_max}")
+    raise Contention(
+        f"In {attempts_max} attempts others were faster, the last time: {failed}", failed.reasons
+    ) from failed
+
+
+def raise_failure(
+    error: Exception, actions: Sequence[tuple[str, Ref[Any]]], refusals: Mapping[int, Refusal] = NO_REFUSALS
+) -> NoReturn:
+    """For a client's exception. `actions`: what the transaction was to do, with what; `refusals`: by their number, what
+    is raised where a condition does not hold."""
     if error_code(error) != CANCELED:
         raise error
     reasons = error.response.get("CancellationReasons") or []  # type: ignore[attr-defined]  # error_code has found it
@@ -140,4 +196,10 @@ def raise_failure(error: Exception, actions: Sequence[tuple[str, Ref[Any]]]) -> 
         found.append(None if code == NO_PART else Reason(action, code, reason.get("Message") or "", entity))
     told = "; ".join(str(reason) for reason in found if reason is not None)
     message = f"The transaction was cancelled: {told or 'the service gives no reason'}"
-    raise TransactionFailed(message, found) from error
+    failed = TransactionFailed(message, found)
+    failed.__cause__ = error
+    for number, refusal in sorted(refusals.items()):
+        reason = found[number] if number < len(found) else None
+        if reason is not None and reason.code == REASON_FAILED:
+            raise (refusal if isinstance(refusal, Exception) else refusal(reason.entity)) from failed
+    raise failed
