@@ -18,13 +18,12 @@ from rich.table import Table as Grid
 from order_entry import report
 from order_entry.benchmark import VALUES, measure
 from order_entry.generate import WORKERS, generate, load
-from order_entry.meter import Meter
 from order_entry.model import FOURTEEN, Customer, Inventory, quarter_of, ranking, table, total_inventory
 from order_entry.orders import Line, place_order
 from order_entry.reference import Reference
 from order_entry.sampling import sample
 from order_entry.system import System, at, in_this_process
-from torusdb.modeling import Entity, Read, Store
+from torusdb.modeling import Entity, Meter, Read, Store
 
 RESULTS = Path(__file__).resolve().parents[1] / "benchmarks"
 
@@ -195,9 +194,9 @@ def _ask_all(system: System, reference: Reference) -> None:
     grid = Grid(Column("pattern", no_wrap=True), "asked with", "requests", "items read", "capacity", "found")
     for pattern in FOURTEEN.values():
         (values,) = sample(reference, pattern.name, 1)
-        meter = Meter(system.dynamodb)
+        meter = Meter()
         plan = pattern(**values)
-        answer = Store(table, meter).run(plan)
+        answer = Store(table, system.dynamodb, observe=meter).run(plan)
         found = len(answer.all()) if isinstance(plan, Read) else 1
         shown = ", ".join(str(getattr(value, "value", value)) for value in values.values() if value is not None)
         figures = (len(meter.calls), meter.items_read, f"{meter.capacity_units:g}", found)

@@ -13,12 +13,11 @@ from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from order_entry.generate import generate, load
-from order_entry.meter import Meter
 from order_entry.model import FOURTEEN, table
 from order_entry.reference import Reference
 from order_entry.sampling import sample
 from order_entry.system import System, in_this_process
-from torusdb.modeling import Entity, Pattern, Read, Store
+from torusdb.modeling import Entity, Meter, Pattern, Read, Store
 
 LIMITED: Final = {"employees_by_title": 50, "ranking": 50}
 """Answers that grow with the company are read as a page shows them: the first so many."""
@@ -89,8 +88,8 @@ def _figure(system: System, reference: Reference, pattern: Pattern[..., Any], ti
     days = DAYS // times if pattern.name == "orders_by_status" else DAYS
     questions = sample(reference, pattern.name, values, days=days)
     limit = LIMITED.get(pattern.name)
-    meter = Meter(system.dynamodb)
-    answers = [_answer(Store(table, meter), pattern, each) for each in questions]
+    meter = Meter()
+    answers = [_answer(Store(table, system.dynamodb, observe=meter), pattern, each) for each in questions]
     count = len(questions)
     return Figure(
         pattern=pattern.name,

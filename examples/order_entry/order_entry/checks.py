@@ -72,7 +72,7 @@ def listed(field: str, values: Sequence[object], items_max: int) -> None:
 def existing(store: Store, kind: type[E], key: str) -> E:
     """The entity with this id, as it is now."""
     (field,) = kind.__model__.primary.fields
-    found = store.run(Get(kind, **{field: key}).consistent())
+    found = store.get(kind, consistent=True, **{field: key})
     if found is None:
         raise NotFound(kind.__name__.lower(), key)
     return found

@@ -9,9 +9,9 @@ from secrets import token_hex
 
 from order_entry import checks
 from order_entry.errors import AlreadyThere, Conflict, InvalidInput
-from order_entry.landing import Landing, land
+from order_entry.landing import land
 from order_entry.model import Assignment, Department, Employee, Job, Warehouse, current_job
-from torusdb.modeling import Action, Store
+from torusdb.modeling import Action, Store, TransactionWrites
 
 
 def hire(
@@ -52,10 +52,9 @@ def hire(
         name=f"{employee.last_name}, {employee.first_name}",
     )
 
-    def work(landing: Landing) -> Employee:
-        landing.transaction.insert(employee)
-        landing.otherwise(lambda _: AlreadyThere("employee", employee.id))
-        landing.transaction.insert(first)
+    def work(transaction: TransactionWrites) -> Employee:
+        transaction.insert(employee, otherwise=AlreadyThere("employee", employee.id))
+        transaction.insert(first)
         return employee
 
     return land(store, work)
@@ -94,13 +93,12 @@ def _reassign(
     """One transaction: the job that ends, the one that begins, and what changes of the person."""
     employee_id = checks.text("employee", employee_id)
 
-    def work(landing: Landing) -> Assignment:
+    def work(transaction: TransactionWrites) -> Assignment:
         employee = checks.existing(store, Employee, employee_id)
         current = store.run(current_job(employee_id).consistent()).first()
         if current is None or current.until is not None:
             raise Conflict(f"Employee {employee_id} has no job now")
         new = following(current)
-        transaction = landing.transaction
         transaction.update(current, Assignment.until.set(new.since), when=Assignment.until.missing())
         transaction.insert(new)
         transaction.update(employee, *actions)

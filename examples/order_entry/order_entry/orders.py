@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 from order_entry import checks
 from order_entry.errors import AlreadyThere, ChangedMeanwhile, InvalidInput, NotFound, OutOfStock, WrongStatus
-from order_entry.landing import Landing, land
+from order_entry.landing import land
 from order_entry.model import Customer, Inventory, Order, OrderItem, Product, Status, order_with_items
-from torusdb.modeling import ConditionFailed, Ref, Store
+from torusdb.modeling import ConditionFailed, Ref, Store, TransactionWrites
 
 LINES_MAX: Final = 30
 """An order is one transaction, of at most 100 writes: two, and up to three for each line."""
@@ -39,7 +39,7 @@ def place_order(
     customer = checks.text("customer", customer)
     placed = checks.moment("placed", placed) if placed is not None else datetime.now(UTC)
     number = checks.text("number", number) if number is not None else new_number(placed)
-    return land(store, lambda landing: _place(store, landing, customer, lines, number, placed))
+    return land(store, lambda transaction: _place(store, transaction, customer, lines, number, placed))
 
 
 def new_number(placed: datetime) -> str:
@@ -65,7 +65,7 @@ def _checked(lines: Sequence[Line]) -> list[Line]:
 
 
 def _place(
-    store: Store, landing: Landing, customer_id: str, lines: Sequence[Line], number: str, placed: datetime
+    store: Store, transaction: TransactionWrites, customer_id: str, lines: Sequence[Line], number: str, placed: datetime
 ) -> Order:
     customer = checks.existing(store, Customer, customer_id)
     products = _products(store, lines)
@@ -91,13 +91,11 @@ def _place(
         status=Status.OPEN,
         total=total,
     )
-    transaction = landing.transaction
-    transaction.insert(order)
-    landing.otherwise(lambda _: AlreadyThere("order", number))
+    transaction.insert(order, otherwise=AlreadyThere("order", number))
     transaction.check(Ref(Customer, id=customer_id), Customer.representative == customer.representative)
     for line, item in zip(lines, items, strict=True):
         transaction.put(item)
-        _take(landing, line)
+        _take(transaction, line)
     for product in products.values():
         ordered = sum(line.quantity for line in lines if line.product == product.id)
         as_read = Product.list_price == product.list_price
@@ -116,15 +114,15 @@ def _products(store: Store, lines: Sequence[Line]) -> dict[str, Product]:
     return products
 
 
-def _take(landing: Landing, line: Line) -> None:
+def _take(transaction: TransactionWrites, line: Line) -> None:
     """Out of a warehouse, if there is enough."""
-    landing.transaction.update(
+    transaction.update(
         Ref(Inventory, warehouse=line.warehouse, product=line.product),
         Inventory.quantity.add(-line.quantity),
         when=Inventory.quantity >= line.quantity,
-    )
-    landing.otherwise(
-        lambda stored: OutOfStock(line.product, line.warehouse, line.quantity, stored.quantity if stored else 0)
+        otherwise=lambda stored: OutOfStock(
+            line.product, line.warehouse, line.quantity, stored.quantity if stored else 0
+        ),
     )
 
 
@@ -147,11 +145,11 @@ def advance_order(store: Store, number: str, to: Status) -> Order:
 def cancel_order(store: Store, number: str) -> Order:
     """Only while it is open: what it took goes back to where it was taken, in one transaction."""
     number = checks.text("number", number)
-    land(store, lambda landing: _cancel(store, landing, number))
+    land(store, lambda transaction: _cancel(store, transaction, number))
     return checks.existing(store, Order, number)
 
 
-def _cancel(store: Store, landing: Landing, number: str) -> None:
+def _cancel(store: Store, transaction: TransactionWrites, number: str) -> None:
     everything = store.run(order_with_items(number).consistent()).all()
     orders = [each for each in everything if isinstance(each, Order)]
     if not orders:
@@ -159,7 +157,6 @@ def _cancel(store: Store, landing: Landing, number: str) -> None:
     (order,) = orders
     if order.status is not Status.OPEN:
         raise WrongStatus(f"Order {number} is {order.status.value}, and only an OPEN one can be cancelled")
-    transaction = landing.transaction
     transaction.update(
         order, Order.status.set(Status.CANCELLED), Order.revision.add(1), when=Order.revision == order.revision
     )

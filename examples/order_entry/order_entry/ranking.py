@@ -16,9 +16,9 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from order_entry.landing import Landing, land
+from order_entry.landing import land
 from order_entry.model import Credit, Order, Sales, Status, quarter_of, table
-from torusdb.modeling import Change, Ref, Store, changes
+from torusdb.modeling import Change, Ref, Store, TransactionWrites, changes
 
 Record: TypeAlias = dict[str, Any]
 Place: TypeAlias = tuple[str, str]
@@ -74,14 +74,14 @@ def credit_of(order: Order) -> Credit:
     )
 
 
-def _credit(store: Store, new: Sequence[Credit], landing: Landing) -> None:
+def _credit(store: Store, new: Sequence[Credit], transaction: TransactionWrites) -> None:
     differences: dict[Place, tuple[Decimal, int]] = defaultdict(lambda: NO_CHANGE)
     old = store.get_many([Ref(Credit, order=each.order) for each in new], consistent=True)
     for before, after in zip(old, new, strict=True):
         if before is None:
-            landing.transaction.insert(after)
+            transaction.insert(after)
         elif before.revision < after.revision:
-            landing.transaction.put(after, when=Credit.revision == before.revision)
+            transaction.put(after, when=Credit.revision == before.revision)
         else:
             continue
         for credit, sign in ((before, -1), (after, 1)):
@@ -89,22 +89,22 @@ def _credit(store: Store, new: Sequence[Credit], landing: Landing) -> None:
                 place = (credit.representative, credit.quarter)
                 total, orders = differences[place]
                 differences[place] = (total + sign * credit.total, orders + sign)
-    _add_up(store, landing, {place: change for place, change in differences.items() if change != NO_CHANGE})
+    _add_up(store, transaction, {place: change for place, change in differences.items() if change != NO_CHANGE})
 
 
-def _add_up(store: Store, landing: Landing, differences: dict[Place, tuple[Decimal, int]]) -> None:
+def _add_up(store: Store, transaction: TransactionWrites, differences: dict[Place, tuple[Decimal, int]]) -> None:
     places = list(differences)
     sums = store.get_many([Ref(Sales, employee=one, quarter=quarter) for one, quarter in places], consistent=True)
     for (representative, quarter), before in zip(places, sums, strict=True):
         total, orders = differences[representative, quarter]
         if before is None:
-            landing.transaction.insert(Sales(employee=representative, quarter=quarter, total=total, orders=orders))
+            transaction.insert(Sales(employee=representative, quarter=quarter, total=total, orders=orders))
             continue
         as_read = (Sales.total == before.total) & (Sales.orders == before.orders)
         if before.orders + orders == 0:
-            landing.transaction.delete(before, when=as_read)
+            transaction.delete(before, when=as_read)
             continue
         after = Sales(
             employee=representative, quarter=quarter, total=before.total + total, orders=before.orders + orders
         )
-        landing.transaction.put(after, when=as_read)
+        transaction.put(after, when=as_read)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from order_entry import checks
-from order_entry.landing import Landing, land
+from order_entry.landing import land
 from order_entry.model import Inventory, Product, Warehouse
 from order_entry.model import inventory as inventory_of
-from torusdb.modeling import Ref, Store
+from torusdb.modeling import Ref, Store, TransactionWrites
 
 
 def receive_goods(store: Store, warehouse: str, product: str, quantity: int) -> Inventory:
@@ -17,10 +17,10 @@ def receive_goods(store: Store, warehouse: str, product: str, quantity: int) -> 
     checks.existing(store, Warehouse, warehouse)
     checks.existing(store, Product, product)
 
-    def receive(landing: Landing) -> None:
+    def receive(transaction: TransactionWrites) -> None:
         place = Ref(Inventory, warehouse=warehouse, product=product)
-        landing.transaction.upsert(place, Inventory.quantity.add(quantity))
-        landing.transaction.update(Ref(Product, id=product), Product.stock.add(quantity))
+        transaction.upsert(place, Inventory.quantity.add(quantity))
+        transaction.update(Ref(Product, id=product), Product.stock.add(quantity))
 
     land(store, receive)
     inventory = store.run(inventory_of(product, warehouse).consistent())

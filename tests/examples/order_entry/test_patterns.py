@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from order_entry import model
-from order_entry.meter import Meter
 from order_entry.model import FOURTEEN, SHARDS, table
 from order_entry.reference import ROWS, rows_of
 from order_entry.sampling import VALUES, sample
 from tests.examples.order_entry.conftest import World
 from torusdb.model.values import item_size
-from torusdb.modeling import Pattern, Read, Store
+from torusdb.modeling import Meter, Pattern, Read, Store
 
 VALUES_PER_PATTERN = 25
 SHARDED = {"orders_by_status", "employees_hired_since"}
@@ -83,8 +82,8 @@ def test_a_pattern_is_one_operation_a_shard_and_reads_its_answer_and_nothing_els
     pattern: Pattern[..., Any], world: World
 ) -> None:
     for values in sample(world.reference, pattern.name, VALUES_PER_PATTERN):
-        meter = Meter(world.system.dynamodb)
-        answer = answer_of(Store(table, meter), pattern, values)
+        meter = Meter()
+        answer = answer_of(Store(table, world.system.dynamodb, observe=meter), pattern, values)
         assert len(meter.calls) == (SHARDS if pattern.name in SHARDED else 1)
         assert {call.method for call in meter.calls} == {pattern.explanation.operation.replace("I", "_i").lower()}
         assert meter.items_read == len(answer if isinstance(answer, list) else [answer])
@@ -102,7 +101,7 @@ def test_what_is_asked_for_is_as_cheap_in_ten_times_the_data(small: World, large
     """For the patterns whose answer does not depend on how much there is."""
     for pattern in (model.current_job, model.inventory, model.total_inventory):
         for world in (small, large):
-            meter = Meter(world.system.dynamodb)
+            meter = Meter()
             for values in sample(world.reference, pattern.name, VALUES_PER_PATTERN):
-                answer_of(Store(table, meter), pattern, values)
+                answer_of(Store(table, world.system.dynamodb, observe=meter), pattern, values)
             assert {call.capacity_units for call in meter.calls} == {0.5}
