@@ -301,7 +301,11 @@ REFUSALS: list[tuple[Callable[[Table], Any], str]] = [
     (optional_in_key, "Thing.key has {id} in it, which can be None, and an item needs its key"),
     (unknown_index, "Thing.by is of GlobalIndex('elsewhere'), and the table things has none such"),
     (second_key, "Thing.other is of no index, and the table things has none such"),
-    (index_twice, "Thing.also_by and Thing.by are of one index, one"),
+    (
+        index_twice,
+        "Thing.also_by and Thing.by are of one index, one, which an item is in once: "
+        "give one of them an index of its own, or an item",
+    ),
     (partition_of_a_local_index, "Thing.by is of a local index, whose partition key is the table's: give sort= only"),
     (same_key, "Other.key and Thing.key can be the same key of the table things"),
     (same_key_in_disguise, "Other.key and Thing.key can be the same key of the table things"),

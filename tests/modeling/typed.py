@@ -16,6 +16,7 @@ from torusdb.modeling import (
     Entity,
     Get,
     Key,
+    Meter,
     Put,
     Query,
     Ref,
@@ -23,6 +24,7 @@ from torusdb.modeling import (
     Store,
     Table,
     TransactGet,
+    TransactionWrites,
     Update,
     Upsert,
     attr,
@@ -174,6 +176,13 @@ class Birthday(Task[int]):
 
 def use(store: Store) -> None:
     reveal_type(store.get(Customer, id="1"))  # typed.Customer | None
+    reveal_type(store.get(Customer, id="1", consistent=True))  # typed.Customer | None
+    store.get(Customer, id="1", consistent="yes")  # error
+    meter = Meter()
+    Store(shop, None, observe=meter)
+    Store(shop, None, observe=lambda call: print(call.capacity_units))
+    Store(shop, None, observe=3)  # error
+    reveal_type(meter.calls[0].items_read)  # int
     reveal_type(store.run(orders_of("1")).all())  # list[typed.Order]
     orders_of(1)  # error
     orders_of()  # error
@@ -197,6 +206,21 @@ def use(store: Store) -> None:
     with store.transaction(others=[store], token="once") as transaction:
         transaction.add(Put(ann), Upsert(one), Check(one, has_age))
         transaction.add(ann)  # error
+        transaction.insert(ann, otherwise=KeyError("taken"))
+        transaction.check(one, has_age, otherwise=lambda stored: KeyError(stored))
+        transaction.check(one, has_age, otherwise="no")  # error
+    reveal_type(store.transact(grow))  # int
+    store.transact(lambda store: store.get(Customer, id="1"))  # error
+    reveal_type(orders_of.sample_plan())  # torusdb.modeling.queries.Query[typed.Order]
+
+
+def grow(transaction: TransactionWrites) -> int:
+    transaction.update(Ref(Customer, id="1"), Customer.age.add(1))
+    return 1
+
+
+async def grow_later(transaction: TransactionWrites) -> int:
+    return grow(transaction)
 
 
 def use_changes(records: list[dict[str, Any]]) -> None:
@@ -215,6 +239,8 @@ def use_changes(records: list[dict[str, Any]]) -> None:
 
 async def use_async(store: AsyncStore) -> None:
     reveal_type(await store.get(Customer, id="1"))  # typed.Customer | None
+    reveal_type(await store.transact(grow_later))  # int
+    await store.transact(grow)  # error
     reveal_type(await store.run(Get(Customer, id="1")))  # typed.Customer | None
     async for order in store.run(query):
         reveal_type(order)  # typed.Order

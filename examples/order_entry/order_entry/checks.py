@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final, TypeVar
 
 from order_entry.errors import InvalidInput, NotFound
-from torusdb.modeling import Entity, Get, Store
+from torusdb.modeling import Entity, Store
 
 E = TypeVar("E", bound=Entity)
 

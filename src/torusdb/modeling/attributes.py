@@ -55,6 +55,7 @@ class Declared:
         "name",
         "needs",
         "read_only",
+        "refers_to",
         "role",
         "stored_as",
     )
@@ -73,6 +74,7 @@ class Declared:
         stored_as: StoredAs[Any, Any] | None = None,
         compute: Callable[[Any], Any] | None = None,
         needs: Sequence[str] = (),
+        refers_to: type[Any] | str | None = None,
     ) -> None:
         self.default = default
         self.default_factory = default_factory
@@ -85,6 +87,7 @@ class Declared:
         self.stored_as = stored_as
         self.compute = compute
         self.needs = tuple(needs)
+        self.refers_to = refers_to if isinstance(refers_to, str | None) else refers_to.__name__
 
 
 def attr(
@@ -96,11 +99,14 @@ def attr(
     read_only: bool = False,
     stored_as: StoredAs[Any, Any] | None = None,
     in_key: bool = False,
+    refers_to: type[Any] | str | None = None,
 ) -> Any:
     """`name`: what it is called in the table, where that is something else. `hidden`: not shown by `repr`. `read_only`:
     set when the object is made, and never again, by no update either. `stored_as`: how its values become such as can
     be stored. `in_key`: not stored besides the table's key, and read from there (tables that were made without the kit
-    often keep ids so); no filter can ask for it."""
+    often keep ids so); no filter can ask for it. `refers_to`: the entity whose key ends with this value, or its name,
+    where neither a key nor the attribute's name says so: `manager: Attr[str] = attr(refers_to="Employee")`. Charts show
+    it, and samples follow it; nothing is checked when the entity is written."""
     return Declared(
         default=default,
         default_factory=default_factory,
@@ -109,6 +115,7 @@ def attr(
         read_only=read_only,
         stored_as=stored_as,
         in_key=in_key,
+        refers_to=refers_to,
     )
 
 

@@ -52,7 +52,7 @@ def _hashable(kind: Any) -> bool:
 
 
 def _list(arguments: tuple[Any, ...], where: str) -> Codec:
-    element = codec_of(arguments[0], where)
+    element = _inside(codec_of(arguments[0], where))
     encode_one, decode_one = _encode_inside(element), element.decode
 
     def encode(value: Any) -> Wire:
@@ -121,7 +121,7 @@ def _set_of(container: type) -> Callable[[tuple[Any, ...], str], Codec]:
 def _dict(arguments: tuple[Any, ...], where: str) -> Codec:
     if arguments[0] is not str:
         raise ModelError(f"{where} is a dict with keys of {name_of(arguments[0])}; keys of a dict must be str")
-    element = codec_of(arguments[1], where)
+    element = _inside(codec_of(arguments[1], where))
     encode_one, decode_one = _encode_inside(element), element.decode
 
     def encode(value: Any) -> Wire:
@@ -139,6 +139,11 @@ def _text_key(name: Any) -> str:
     if not isinstance(name, str):
         raise refuse(name, "a str, as keys of a dict must be")
     return name
+
+
+def _inside(codec: Codec) -> Codec:
+    """Of what stands in a list, a dict, or where a default would stand in for it: None has to be stored there."""
+    return codec.keeping_none() if codec.absent is nothing else codec
 
 
 def _encode_inside(codec: Codec) -> Callable[[Any], Wire]:
@@ -175,6 +180,7 @@ def _dataclass(kind: Any, where: str) -> Codec:
         for name, codec in members.items()
         if codec.absent is not None and (name in required or codec.absent is not nothing)
     }
+    members = {name: codec if name in absent else _inside(codec) for name, codec in members.items()}
     encoders = [(name, codec.encode) for name, codec in members.items()]
 
     def encode(value: Any) -> Wire:

@@ -92,7 +92,8 @@ class EntityModel(Generic[E]):
             index_name = bound[name].index_name
             if by_index.setdefault(index_name, name) != name:
                 raise ModelError(
-                    f"{self.name}.{name} and {self.name}.{by_index[index_name]} are of one index, {index_name}"
+                    f"{self.name}.{name} and {self.name}.{by_index[index_name]} are of one index, {index_name}, "
+                    "which an item is in once: give one of them an index of its own, or an item"
                 )
         check_shared(list(bound.values()))
         return bound | self._implied(bound)

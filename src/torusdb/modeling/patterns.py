@@ -68,7 +68,7 @@ class Pattern(Generic[P, R_co]):
         self.description = description
         self.filter_keeps = filter_keeps
         self.__doc__ = description
-        plan = self._sample()
+        plan = self.sample_plan()
         self.table = self._checked(plan, allow_scan)
         self.operation: str = plan.query.operation if isinstance(plan, Count) else plan.operation
         if self.name in self.table.patterns:
@@ -115,12 +115,13 @@ class Pattern(Generic[P, R_co]):
     @property
     def explanation(self) -> Explanation:
         """What the plan for the samples does."""
-        return self._sample().explain()
+        return self.sample_plan().explain()
 
     def __repr__(self) -> str:
         return f"<pattern {self.name}: {self.description}>"
 
-    def _sample(self) -> R_co:
+    def sample_plan(self) -> R_co:
+        """The plan that it makes of one value of each parameter's type, always the same."""
         code = self.make.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         samples = {name: self._sample_of(name) for name in names}

@@ -6,6 +6,7 @@ A value that cannot be stored so that it comes back equal is refused.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -28,9 +29,22 @@ class Codec:
     """`plain`: the type, without Optional. `kinds`: the wire types it writes. `takes`: the Python types it encodes.
     `absent`: makes what is read where nothing is stored; None if something must be. `element`, `members`: the codecs of
     what it holds. `parts`: of the types that it may be, or of the places of a tuple. `converted`: what is stored is
-    made by functions of the program's own."""
+    made by functions of the program's own. `keeps_none`: None is stored where it stands, since what is not there is
+    read as something else."""
 
-    __slots__ = ("absent", "converted", "decode", "element", "encode", "kinds", "members", "parts", "plain", "takes")
+    __slots__ = (
+        "absent",
+        "converted",
+        "decode",
+        "element",
+        "encode",
+        "keeps_none",
+        "kinds",
+        "members",
+        "parts",
+        "plain",
+        "takes",
+    )
 
     def __init__(
         self,
@@ -56,6 +70,13 @@ class Codec:
         self.members = members
         self.parts = parts
         self.converted = converted
+        self.keeps_none = False
+
+    def keeping_none(self) -> Codec:
+        """The same, within what has no absence of its own."""
+        kept = copy(self)
+        kept.keeps_none = True
+        return kept
 
     def start(self, value: Any) -> Any:
         """The value that a lower bound stands for: a date is the first moment of its day where times are stored."""

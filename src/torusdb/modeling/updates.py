@@ -85,7 +85,7 @@ class Place(Operand[T]):
 
     def _clearing_verb(self) -> str:
         """What makes it None."""
-        return "remove"
+        return "clear" if self._codec.keeps_none else "remove"
 
     def _numeric_start(self) -> Wire:
         """What is added to where nothing is stored."""

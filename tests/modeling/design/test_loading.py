@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -109,3 +110,22 @@ def test_what_is_expected_is_checked(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="twice"):
         design_of(module)
     assert module_design.workload
+
+
+def test_a_file_that_was_edited_is_loaded_anew(tmp_path: Path) -> None:
+    """As a notebook needs it, even where the edit changes neither the size nor the second."""
+    path = tmp_path / "edited_here.py"
+    source = 'from torusdb.modeling import *\nt = Table("{}", partition_key="pk")\n'
+    path.write_text(source.format("one"))
+    first = load_design(path)
+    assert load_design(path).tables == first.tables, "unchanged, it is the same"
+    stamp = path.stat()
+    path.write_text(source.format("two"))
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 1000))
+    assert [table.name for table in load_design(path).tables] == ["two"]
+    path.write_text("t = 1 / 0\n")
+    with pytest.raises(ModelError, match="ZeroDivisionError"):
+        load_design(path)
+    path.write_text(source.format("three") + "# mended\n")
+    assert [table.name for table in load_design(path).tables] == ["three"]
+    sys.modules.pop("edited_here")

@@ -4,6 +4,7 @@ import pytest
 
 from tests.modeling import shop as shop_model
 from tests.modeling.design.designs import design_from
+from torusdb.modeling import ModelError
 from torusdb.modeling.design import design_of, relations_of
 from torusdb.modeling.design.relations import many_to_many, name_tag
 
@@ -120,3 +121,35 @@ def test_plain_keys_without_words_are_told_by_their_names() -> None:
 )
 def test_tags_of_names(name: str, tag: str) -> None:
     assert name_tag(name) == tag
+
+
+PERSON = entity(
+    "Person", '"PERSON#{id}", "PERSON"', "id: Attr[str]", 'boss: Attr[str | None] = attr(refers_to="Person")'
+)
+
+
+def test_the_author_says_what_nothing_else_does() -> None:
+    ticket = entity("Ticket", '"TICKET#{id}", "TICKET"', "id: Attr[int]", "solver: Attr[str] = attr(refers_to=Person)")
+    assert told(PERSON + ticket) == [
+        "Person 1:n? Person.boss by declared",
+        "Person 1:n Ticket.solver by declared",
+    ]
+
+
+def test_what_the_author_says_goes_before_names_and_keys() -> None:
+    ticket = entity(
+        "Ticket",
+        '"CUSTOMER#{person}", "TICKET#{id:03}"',
+        "id: Attr[int]",
+        'person: Attr[str] = attr(refers_to="Person")',
+    )
+    assert told(PERSON + CUSTOMER + ticket)[1:] == ["Person 1:n Ticket.person by declared"]
+
+
+@pytest.mark.parametrize(
+    "attribute", ['other: Attr[int] = attr(refers_to="Person")', 'other: Attr[str] = attr(refers_to="Nobody")']
+)
+def test_what_cannot_be_referred_to_is_refused(attribute: str) -> None:
+    ticket = entity("Ticket", '"TICKET#{id}", "TICKET"', "id: Attr[int]", attribute)
+    with pytest.raises(ModelError, match=r"^Ticket\.other refers to \w+, which is no entity here whose key ends with"):
+        told(PERSON + ticket)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from torusdb.cli.model.command import Commands, design_command
+from torusdb.cli.model.command import Commands, design_command, written
 
 EXAMPLES = """\
 examples:
@@ -61,7 +61,6 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     import json
 
-    from torusdb.modeling import ModelError
     from torusdb.modeling.design import load_design, plan
     from torusdb.modeling.design.capacity import grown
     from torusdb.modeling.design.cost import US_EAST_1, read_prices
@@ -81,10 +80,8 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         texts[options.plot] = growth_svg(made)
     for path, text in texts.items():
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise ModelError(f"{path} cannot be written: {error.strerror}") from error
+        if not written(Path(path), text):
+            return 1
     if options.json:
         json.dump(as_values(made, points), sys.stdout, indent=2)
         print()

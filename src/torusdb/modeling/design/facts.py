@@ -53,7 +53,7 @@ class Access:
 
 
 def access_of(pattern: Pattern[..., Any]) -> Access:
-    plan = pattern._sample()
+    plan = pattern.sample_plan()
     if isinstance(plan, Get):
         return _of_keys(pattern, plan, [plan.ref.model])
     if isinstance(plan, BatchGet):

@@ -27,7 +27,10 @@ class Design(NamedTuple):
 
 
 def load_design(source: str | Path) -> Design:
-    """The design in a file (`models/shop.py`) or a module (`models.shop`)."""
+    """The design in a file (`models/shop.py`) or a module (`models.shop`).
+
+    A file that was edited since it was loaded here is loaded anew, as a notebook needs it; what it imports from other
+    files stays as it was. Objects of the old design are of the old classes."""
     return design_of(load_module(str(source)))
 
 
@@ -75,17 +78,35 @@ def _imported(name: str, path: Path | None) -> ModuleType:
     """Python knows one module of a name. A file whose name is taken (two of them may be called model.py) is imported
     under its path."""
     taken = sys.modules.get(name)
-    if path is None or taken is None or getattr(taken, "__file__", None) == str(path):
+    if path is None:
         return importlib.import_module(name)
-    spec = importlib.util.spec_from_file_location(str(path), path)
+    stamp = path.stat()
+    state = (stamp.st_mtime_ns, stamp.st_size)
+    edited = _loaded.get(path, state) != state
+    _loaded[path] = state
+    if taken is not None and getattr(taken, "__file__", None) != str(path):
+        return _executed(str(path), path)
+    return _executed(name, path) if edited else importlib.import_module(name)
+
+
+_loaded: dict[Path, tuple[int, int]] = {}
+"""When the files that were loaded had been changed, and how large they were."""
+
+
+def _executed(name: str, path: Path) -> ModuleType:
+    """Of the file as it is now, whatever Python has compiled of it."""
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[str(path)] = module  # where annotations are looked up
+    before = sys.modules.get(name)
+    sys.modules[name] = module  # where annotations are looked up
     try:
-        spec.loader.exec_module(module)
+        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))  # noqa: S102 - the user's own source
     except BaseException:
-        del sys.modules[str(path)]
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
         raise
     return module
 

@@ -5,7 +5,8 @@ entity refers to it if it has all of these. Whether a field is one of them is to
 
 - the word before it in a key template: with `Customer.key = Key("CUSTOMER#{id}", …)`, every field of any entity that
   stands behind CUSTOMER in a template is a customer's id;
-- its name, if that is the entity's: `customer`, `customer_id`.
+- its name, if that is the entity's: `customer`, `customer_id`;
+- `attr(refers_to=Employee)`, which goes before both.
 
 Types have to be the same. Of several entities with one identity (a customer, and their settings in an item of their
 own), the first, or the one that the word names, is the one referred to; the others are one-to-one with it. What none
@@ -17,12 +18,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from torusdb.modeling.errors import ModelError
 from torusdb.modeling.keys import BoundKey
 from torusdb.modeling.model import EntityModel
 from torusdb.modeling.scalars import Codec
 from torusdb.modeling.table import Table
 
-Basis: TypeAlias = Literal["key", "name"]
+Basis: TypeAlias = Literal["declared", "key", "name"]
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -32,7 +34,8 @@ _REFERENCE_ENDS = ("id", "key", "code", "number", "no", "ref", "name")
 class Relation(NamedTuple):
     """Each `child` refers to one `parent`, through `fields` (the child's fields, and the parent's that they equal).
     `many`: a parent can have several such children. `optional`: a child can do without a parent. `basis`: what says so,
-    key templates or a name only. `together`: the labels of the child's keys by which a query reads both at once."""
+    the author, key templates or a name only. `together`: the labels of the child's keys by which a query reads both at
+    once."""
 
     parent: EntityModel[Any]
     child: EntityModel[Any]
@@ -54,13 +57,27 @@ class ManyToMany(NamedTuple):
 def relations_of(tables: Iterable[Table]) -> list[Relation]:
     models = [model for table in tables for model in table.entities.values()]
     parents = _owners(models)
-    return [
+    relations = [
         _relation(parent, child, matched)
         for child in models
         for parent in parents
         for matched in _matches(parent, child)
         if not _is_owner_of(child, parent, parents)
     ]
+    _check_declared(models, relations)
+    return relations
+
+
+def _check_declared(models: Sequence[EntityModel[Any]], relations: Sequence[Relation]) -> None:
+    found = {(each.child, field) for each in relations if each.basis == "declared" for field in each.fields}
+    for model in models:
+        for name, attribute in model.attributes.items():
+            target = attribute._declared.refers_to
+            if target is not None and (model, name) not in found:
+                raise ModelError(
+                    f"{model.name}.{name} refers to {target}, which is no entity here whose key ends with a value of "
+                    f"its type and whose other key fields {model.name} has"
+                )
 
 
 def many_to_many(relations: Sequence[Relation]) -> list[ManyToMany]:
@@ -154,7 +171,14 @@ def _matches(parent: EntityModel[Any], child: EntityModel[Any]) -> Iterator[tupl
                 return
             fields[free[0]] = field
             bases.append(candidates[free[0]])
-        yield {**fields, candidate: last_field}, "name" if "name" in bases else "key"
+        yield {**fields, candidate: last_field}, _strongest(bases)
+
+
+def _strongest(bases: Sequence[Basis]) -> Basis:
+    """A relation is as sure as the last field of its identity, if the author says it, else as the least sure of all."""
+    if bases[0] == "declared":
+        return "declared"
+    return "name" if "name" in bases else "key"
 
 
 def _candidates(parent: EntityModel[Any], child: EntityModel[Any], field: str, tag: str) -> dict[str, Basis]:
@@ -164,10 +188,17 @@ def _candidates(parent: EntityModel[Any], child: EntityModel[Any], field: str, t
         for name, codec in child.codecs.items()
         if name not in child.computed and type_of(codec) == type_of(parent.codecs[field])
     ]
+    declared: dict[str, Basis] = {}
     by_key: dict[str, Basis] = {}
     by_name: dict[str, Basis] = {}
     tags = template_tags(child)
+    is_last = field == list(identity_tags(parent))[-1]
     for name in same_type:
+        target = child.attributes[name]._declared.refers_to
+        if target is not None and is_last:
+            if target == parent.name:
+                declared[name] = "declared"
+            continue
         if child is parent and name_tag(name) not in {"parent", "parent" + entity_tag(parent)}:
             continue
         is_other_attribute = name != field and name in parent.attributes and name not in parent.primary.fields
@@ -175,7 +206,7 @@ def _candidates(parent: EntityModel[Any], child: EntityModel[Any], field: str, t
             by_key[name] = "key"
         elif child is parent or _is_named(parent, name, field):
             by_name[name] = "name"
-    return by_key | by_name
+    return declared | by_key | by_name
 
 
 def _is_named(parent: EntityModel[Any], name: str, field: str) -> bool:
