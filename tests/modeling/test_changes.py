@@ -286,3 +286,22 @@ def test_the_consumer_hands_on_what_becomes_changes(record_of: Any, client: Reco
         pass
     consumer.close()
     assert sorted(seen) == list(range(5))
+
+
+@pytest.mark.parametrize("view", ["NEW_AND_OLD_IMAGES", "KEYS_ONLY"])
+def test_changes_of_one_kind_read_nothing_else(view: StreamView, record_of: Any, client: Recorder) -> None:
+    """What another entity's records say is not looked at, so that it may even be damaged."""
+    store = Store(shop, client)
+    read = record_of(store, view)
+    store.put(order(7))
+    store.put(Customer(id="1"))
+    store.delete(order(7))
+    records = read()
+    for image in [record["dynamodb"].get("NewImage", {}) for record in records]:
+        if image.get("_type") == {"S": "Customer"}:
+            image["orders"] = {"S": "damaged"}
+    found = list(changes(shop, records, unknown="error", of=Order))
+    assert [(each.kind, each.ref) for each in found] == [
+        ("insert", Ref(Order, customer="1", number=7)),
+        ("remove", Ref(Order, customer="1", number=7)),
+    ]

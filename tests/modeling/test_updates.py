@@ -254,7 +254,8 @@ def test_what_is_taken_from_the_object_must_still_be_stored_so(store: Store, cli
         (
             Product(code="b", name="B", shelf=1),
             [Product.shelf.add(1)],
-            "Product.shelf.add(1) changes Product.label, which needs to know what becomes of it: use .set(value)",
+            "Product.shelf.add(1) changes Product.label, which needs to know what becomes of it: "
+            "use .set(value), on condition that it is as it was read",
         ),
     ],
 )

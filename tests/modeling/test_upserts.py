@@ -171,7 +171,8 @@ def test_whatever_is_upserted_has_the_keys_that_its_attributes_say(lasting: Stor
         (
             HOME,
             [Page.rank.add(1)],
-            "Page.rank.add(1) changes Page.label, which needs to know what becomes of it: use .set(value)",
+            "Page.rank.add(1) changes Page.label, which needs to know what becomes of it: "
+            "use .set(value), on condition that it is as it was read",
         ),
         (
             Ref(Customer, id="1"),

@@ -207,7 +207,7 @@ def use(store: Store) -> None:
         transaction.add(Put(ann), Upsert(one), Check(one, has_age))
         transaction.add(ann)  # error
         transaction.insert(ann, otherwise=KeyError("taken"))
-        transaction.check(one, has_age, otherwise=lambda stored: KeyError(stored))
+        transaction.check(one, has_age, otherwise=lambda stored: KeyError(stored.age))
         transaction.check(one, has_age, otherwise="no")  # error
     reveal_type(store.transact(grow))  # int
     store.transact(lambda store: store.get(Customer, id="1"))  # error
@@ -233,6 +233,8 @@ def use_changes(records: list[dict[str, Any]]) -> None:
         if placed is not None and placed.new is not None:
             reveal_type(placed.ref)  # torusdb.modeling.plans.Ref[typed.Order]
             reveal_type(placed.new.total)  # decimal.Decimal
+    for ordered in changes(shop, records, unknown="skip", of=Order):
+        reveal_type(ordered.old)  # typed.Order | None
     changes(shop, records)  # error
     changes(shop, records, unknown="skp")  # error
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar, overload
 
 from torusdb.modeling.entity import Entity
 from torusdb.modeling.errors import InvalidValue, UnknownEntity
@@ -56,22 +56,46 @@ class Change(NamedTuple, Generic[E_co]):
         return self if issubclass(self.ref.model.kind, kind) else None  # type: ignore[return-value]
 
 
+@overload
+def changes(
+    table: Table, records: Iterable[Mapping[str, Any]], *, unknown: Literal["skip", "error"], of: type[E]
+) -> Iterator[Change[E]]: ...
+@overload
 def changes(
     table: Table, records: Iterable[Mapping[str, Any]], *, unknown: Literal["skip", "error"]
-) -> Iterator[Change[Entity]]:
+) -> Iterator[Change[Entity]]: ...
+def changes(
+    table: Table,
+    records: Iterable[Mapping[str, Any]],
+    *,
+    unknown: Literal["skip", "error"],
+    of: type[Any] = Entity,
+) -> Iterator[Change[Any]]:
     """The changes that records tell of, in their order: `for change in changes(shop, event["Records"],
     unknown="skip"): …`. `unknown`: what is done with items of which the table knows no entity: "skip" leaves them out,
-    "error" raises UnknownEntity. An item that is an entity's and cannot be read as such is an InvalidValue always."""
+    "error" raises UnknownEntity. An item that is an entity's and cannot be read as such is an InvalidValue always.
+    `of`: gives the changes of such entities only; others are not even read."""
     if unknown not in {"skip", "error"}:
         raise ValueError(f"unknown is 'skip' or 'error', not {unknown!r}")
+    others = {name for name, model in table.entities.items() if not issubclass(model.kind, of)}
     for record in records:
+        if _type_name(table, record["dynamodb"]) in others:
+            continue
         try:
             change = _change(table, record)
         except UnknownEntity:
             if unknown == "error":
                 raise
         else:
-            yield change
+            if issubclass(change.ref.model.kind, of):
+                yield change
+
+
+def _type_name(table: Table, told: Mapping[str, Any]) -> str | None:
+    """Of the entity, as far as the record has an image of it."""
+    image = told.get("NewImage") or told.get("OldImage") or {}
+    name: str | None = image.get(table.type_attribute, {}).get("S")
+    return name
 
 
 def _change(table: Table, record: Mapping[str, Any]) -> Change[Entity]:

@@ -36,6 +36,9 @@ class Key:
     table's partition key: `Key(sort="{total:012.2}", index=by_total)`. An index on the table's own key attributes holds
     what the table's key writes, so leave the templates out: `Key(index=inverted)`.
 
+    A text sorts with what follows it: of "{name}#{id}", "Ash Ltd" comes before "Ash", since a space is before "#".
+    Where that matters, separate by what is before all others ("\\x1f").
+
     `shards`: spreads one partition over so many, by the value of the attribute `shard_by`; "#" and the number of the
     shard follow the partition template. A query that doesn't give `shard_by` reads all shards, and merges what they
     answer. Where the attribute has a `random_shard` as its default, it is the number of the shard itself, and says how

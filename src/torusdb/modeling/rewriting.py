@@ -130,7 +130,10 @@ def changed_value(model: EntityModel[Any], field: str, action: Action, wanted_by
         elif action.verb in {"set", "clear"} and not isinstance(action.value, Operand):
             value = action.value
     if value is MISSING:
-        raise PlanRefused(f"{action!r} changes {wanted_by}, which needs to know what becomes of it: use .set(value)")
+        raise PlanRefused(
+            f"{action!r} changes {wanted_by}, which needs to know what becomes of it: "
+            "use .set(value), on condition that it is as it was read"
+        )
     return value
 
 

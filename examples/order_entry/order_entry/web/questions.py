@@ -13,10 +13,9 @@ from typing import Any, Final, NamedTuple, get_args
 
 from pydantic import create_model
 
-from order_entry.meter import Call, Meter
 from order_entry.model import FOURTEEN, Status, order_with_items, table
 from order_entry.web.inputs import Day, Input, Name, OptionalName, Quarter, Refused, StatusName, field, read
-from torusdb.modeling import Entity, Explanation, Pattern, Read, Store
+from torusdb.modeling import Call, Entity, Explanation, Meter, Pattern, Read, Store
 
 ROWS_PER_PAGE: Final = 25
 ROWS_PER_PAGE_MAX: Final = 100
@@ -102,8 +101,8 @@ class Question:
         return values
 
     def ask(self, client: Any, values: Mapping[str, Any], *, cursor: str | None = None, rows: int) -> Answer:
-        meter = Meter(client)
-        store = Store(table, meter)
+        meter = Meter()
+        store = Store(table, client, observe=meter)
         plan = self.pattern(**values)
         if self.consistent:
             plan = plan.consistent()

@@ -8,7 +8,7 @@ from secrets import token_urlsafe
 from threading import Lock
 from typing import Final, NamedTuple
 
-from order_entry.meter import Meter
+from torusdb.modeling import Meter
 
 RECEIPTS_MAX: Final = 200
 

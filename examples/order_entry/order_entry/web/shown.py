@@ -14,8 +14,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from order_entry.meter import Call
-from torusdb.modeling import Entity
+from torusdb.modeling import Call, Entity
 
 WIRE_VALUE: Final = re.compile(r"\{\s+(\"(?:S|N|BOOL|NULL)\": [^\n]*)\n\s+\}")
 

@@ -13,7 +13,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from order_entry.meter import Meter
 from order_entry.model import Status, table
 from order_entry.system import System
 from order_entry.web import shown
@@ -22,7 +21,7 @@ from order_entry.web.follower import Follower
 from order_entry.web.offers import Offers
 from order_entry.web.questions import QUESTIONS
 from order_entry.web.receipts import Receipt, Receipts
-from torusdb.modeling import Store
+from torusdb.modeling import Meter, Store
 
 T = TypeVar("T")
 
@@ -82,9 +81,9 @@ class Site:
         return HTMLResponse(content, status)
 
     def do(self, work: Callable[[Store], T]) -> Done:
-        meter = Meter(self.client)
+        meter = Meter()
         began = perf_counter()
-        result = work(Store(table, meter))
+        result = work(Store(table, self.client, observe=meter))
         return Done(result, meter, (perf_counter() - began) * 1000)
 
     def go_on(self, message: str, done: Done, then: str) -> RedirectResponse:

@@ -14,7 +14,6 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from order_entry.meter import Meter
 from order_entry.model import FOURTEEN, Customer, Status, current_job, employee_details, orders_of_customer, table
 from order_entry.orders import Line, place_order
 from order_entry.sampling import sample
@@ -29,7 +28,7 @@ from tests.examples.order_entry.conftest import World
 from tests.examples.order_entry.test_patterns import NOTHING, VALUES, answer_of
 from tests.examples.order_entry.web.front import front
 from tests.examples.order_entry.web.test_forms import HIRE
-from torusdb.modeling import Entity, Store
+from torusdb.modeling import Entity, Meter, Store
 
 each_pattern = pytest.mark.parametrize("name", FOURTEEN)
 
@@ -98,8 +97,8 @@ def test_the_answer_is_that_of_the_pattern_page_by_page(reader: httpx.Client, sm
 @each_pattern
 def test_headers_say_what_it_took(reader: httpx.Client, small: World, name: str) -> None:
     (values,) = sample(small.reference, name, 1)
-    meter = Meter(small.system.dynamodb)
-    answer_of(Store(table, meter), FOURTEEN[name], values)
+    meter = Meter()
+    answer_of(Store(table, small.system.dynamodb, observe=meter), FOURTEEN[name], values)
     headers = asked(reader, name, values, **({} if name in SINGLE else {"limit": 100})).headers
     assert int(headers["items-read"]) == meter.items_read
     assert float(headers["capacity-units"]) == meter.capacity_units

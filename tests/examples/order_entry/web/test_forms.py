@@ -10,7 +10,6 @@ from typing import Any
 import httpx
 import pytest
 
-from order_entry.meter import Meter
 from order_entry.model import Customer, Status, employee_details, orders_by_status
 from order_entry.orders import LINES_MAX, Line, place_order
 from order_entry.ranking import rank
@@ -19,7 +18,7 @@ from order_entry.web.receipts import RECEIPTS_MAX, Receipt, Receipts
 from tests.examples.order_entry.business import business, contents, quantity, total
 from tests.examples.order_entry.test_ranking import records_of
 from tests.examples.order_entry.web.front import Page, front, page
-from torusdb.modeling import Store
+from torusdb.modeling import Meter, Store
 
 ORDER: dict[str, Any] = {"customer": "C1", "product": ["P1"], "warehouse": ["W1"], "quantity": ["2"], "key": "k1"}
 HIRE = {
@@ -350,7 +349,7 @@ def test_a_page_that_a_form_led_to_can_be_loaded_again(client: httpx.Client, sys
 
 def test_receipts_are_kept_for_the_last_that_were_made() -> None:
     receipts = Receipts()
-    names = [receipts.keep(Receipt(str(number), Meter(None), 0.0)) for number in range(RECEIPTS_MAX + 1)]
+    names = [receipts.keep(Receipt(str(number), Meter(), 0.0)) for number in range(RECEIPTS_MAX + 1)]
     assert receipts.find(names[0]) is None
     found = receipts.find(names[-1])
     assert found is not None

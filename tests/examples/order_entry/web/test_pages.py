@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from order_entry.meter import Meter
 from order_entry.model import FOURTEEN, Employee, table
 from order_entry.orders import Line, place_order
 from order_entry.sampling import sample
@@ -24,7 +23,7 @@ from tests.examples.order_entry.business import HIRED, contents, entities
 from tests.examples.order_entry.conftest import World
 from tests.examples.order_entry.test_patterns import NOTHING, answer_of
 from tests.examples.order_entry.web.front import front, page
-from torusdb.modeling import Store
+from torusdb.modeling import Meter, Store
 
 each_pattern = pytest.mark.parametrize("name", FOURTEEN)
 
@@ -60,8 +59,8 @@ def test_a_pattern_offers_values_that_have_an_answer_and_shows_its_source(reader
 @each_pattern
 def test_a_pattern_shows_its_answer_the_request_and_what_it_cost(reader: httpx.Client, small: World, name: str) -> None:
     for values in sample(small.reference, name, VALUES_PER_PATTERN):
-        meter = Meter(small.system.dynamodb)
-        answer = answer_of(Store(table, meter), FOURTEEN[name], values)
+        meter = Meter()
+        answer = answer_of(Store(table, small.system.dynamodb, observe=meter), FOURTEEN[name], values)
         expected = answer if isinstance(answer, list) else [answer]
         found = page(reader.get(asked(name, values)))
         assert int(found.texts["requests"]) == len(meter.calls)
@@ -190,8 +189,8 @@ def test_what_is_sent_or_stored_is_never_taken_for_html(system: System) -> None:
 
 
 def test_offers_are_found_without_a_scan_and_as_soon_as_there_are_any(system: System) -> None:
-    meter = Meter(system.dynamodb)
-    offers = Offers(Store(table, meter))
+    meter = Meter()
+    offers = Offers(Store(table, system.dynamodb, observe=meter))
     system.store.delete_many([each for each in entities() if isinstance(each, Employee)])
     assert offers.all() == {}
     system.store.put_many(entities())
