@@ -2,7 +2,7 @@
 sent what came of them; a driver (`store`) runs it on a client, with or without async.
 
 A `Request` is answered with the client's response, or its exception is raised at the yield; `Together` with the
-responses in order; `Pause` with nothing."""
+responses in order; a `Call` with what its function returns; `Pause` with nothing."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ class Together(NamedTuple):
     requests: list[Request]
 
 
+class Call(NamedTuple):
+    """Something that the database is not asked for, such as an object in another store. The function may block: with
+    async it runs in a thread."""
+
+    function: Callable[[], Any]
+
+
 class Pause(NamedTuple):
     """To wait before the next request: at most `seconds_max`, and a random part of it, so that many do not come back at
     once."""
@@ -32,7 +39,7 @@ class Pause(NamedTuple):
     seconds_max: float
 
 
-Step: TypeAlias = Request | Together | Pause
+Step: TypeAlias = Request | Together | Call | Pause
 Work: TypeAlias = Generator[Step, Any, T]
 
 

@@ -15,7 +15,7 @@ from torusdb.modeling.queries import Count
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.shards import random_float
-from torusdb.modeling.steps import Pause, Request, Step, Together, Work, drive
+from torusdb.modeling.steps import Call, Pause, Request, Step, Together, Work, drive
 from torusdb.modeling.table import Table
 from torusdb.modeling.tasks import Plan, Task, work_of
 from torusdb.modeling.transact_gets import TransactGet, transact_get_work
@@ -195,6 +195,8 @@ class Store(_Store):
             return getattr(self._client, step.method)(**step.parameters)
         if type(step) is Together:
             return self._do_together(step.requests)
+        if type(step) is Call:
+            return step.function()
         assert isinstance(step, Pause)
         if self._sleep is None:
             from time import sleep
@@ -323,5 +325,7 @@ class AsyncStore(_Store):
             return await getattr(self._client, step.method)(**step.parameters)
         if type(step) is Together:
             return await asyncio.gather(*(self._do(each) for each in step.requests))
+        if type(step) is Call:
+            return await asyncio.to_thread(step.function)
         assert isinstance(step, Pause)
         return await (self._sleep or asyncio.sleep)(step.seconds_max * self._random())
