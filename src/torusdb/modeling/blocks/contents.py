@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from torusdb.modeling.attributes import Attr, Attribute, attr
@@ -124,11 +124,11 @@ class Contents(Generic[E, L]):
         return self.name == self.name_of(entity)
 
     def begin(self, name: str, context: Context) -> Put[L]:
-        return Put(self.loose(object=name, since=_now(context)), new=True)
+        return Put(self.loose(object=name, since=context.now()), new=True)
 
     def loosened(self, name: str, context: Context) -> Put[L]:
         """Of an object that an item had: no upload of it is on its way."""
-        return Put(self.loose(object=name, since=_now(context), state=UNUSED))
+        return Put(self.loose(object=name, since=context.now(), state=UNUSED))
 
     def forget(self, name: str) -> Delete[L]:
         return Delete(Ref(self.loose, object=name))
@@ -139,7 +139,7 @@ class Contents(Generic[E, L]):
 
     def doom(self, name: str, state: str, context: Context) -> Update[L]:
         """From here on no item can come to refer to it."""
-        actions = (self.loose.state.set(state), self.loose.since.set(_now(context)))
+        actions = (self.loose.state.set(state), self.loose.since.set(context.now()))
         return Update(Ref(self.loose, object=name), *actions, when=self.loose.state == FRESH)
 
     def read(self, name: str) -> Call:
@@ -148,10 +148,6 @@ class Contents(Generic[E, L]):
     def remove(self, name: str, context: Context) -> Work[None]:
         yield Call(lambda: self.objects.delete(name))
         yield from work_of(self.forget(name), context)
-
-
-def _now(context: Context) -> datetime:
-    return datetime.fromtimestamp(context.now_seconds(), UTC)
 
 
 class _Putting(Task[None], Generic[E, L]):
@@ -234,7 +230,7 @@ class _Sweeping(Task[int], Generic[E, L]):
         self.age = age
 
     def work(self, context: Context) -> Work[int]:
-        contents, oldest = self.contents, _now(context) - self.age
+        contents, oldest = self.contents, context.now() - self.age
         swept = 0
         for loose in (yield from work_of(model_of(contents.loose).primary.query(), context)):
             if loose.since < oldest:
