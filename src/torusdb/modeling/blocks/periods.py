@@ -51,8 +51,8 @@ class Chore(NamedTuple):
 
 class Periods:
     """`kept`: how many periods before the current one can be read; `ahead`: how many tables are there before their
-    period begins; `since`: a day of the first period of all. `prefix`: what the tables' names begin with, if not with the
-    table's name.
+    period begins; `since`: a day of the first period of all. `prefix`: what the tables' names begin with, if not with
+    the table's name.
 
     `Store(events, client, table_name=periods.name_of(event.time))` writes; `store.run(periods.query(…))` reads."""
 
@@ -116,10 +116,11 @@ class Periods:
                 if difference.kind == "missing table" and number >= oldest:
                     yield Chore(difference.table, "is to be made", difference)
                 elif difference.kind == "setting" or _is_throughput(difference):
-                    text = f"{difference.what}: {difference.there}, to be {difference.declared}"
-                    yield Chore(difference.table, text, difference)
+                    yield _change(difference)
         for name, number in self._there(client):
-            if number < oldest - 1:
+            if number < current - self.kept - 1:  # not by `since`, which somebody may have set to a later day
+                declared = self._table(number, current)
+                yield from map(_change, filter(_is_protection, differences(declared, client)))
                 yield Chore(name, "is to be deleted, with all that is in it", None)
 
     def keep_up(
@@ -202,6 +203,15 @@ class _Query(Task[list[T]]):
             if limit is not None and len(found) == limit:
                 break
         return found
+
+
+def _change(difference: Difference) -> Chore:
+    return Chore(difference.table, f"{difference.what}: {difference.there}, to be {difference.declared}", difference)
+
+
+def _is_protection(difference: Difference) -> bool:
+    changed = [request.parameters for request in difference.requests]
+    return difference.kind == "setting" and any("DeletionProtectionEnabled" in each for each in changed)
 
 
 def _is_throughput(difference: Difference) -> bool:
