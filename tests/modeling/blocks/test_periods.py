@@ -131,7 +131,7 @@ def test_weeks_without_upkeep_are_made_up_for(client: Recorder) -> None:
 def test_nothing_else_is_deleted_or_changed(client: Recorder) -> None:
     others = [
         *["readings", "readings-2020-1", "readings-2020-13", "readings-20200101", "readings-2020-01-01"],
-        *["readings-2020-01-old", "old-readings-2020-01", "reading-2020-01", "readings-2020W01"],
+        *["readings-2020-01-old", "old-readings-2020-01", "reading-2020-01", "readings-2020W01", "2020-01"],
     ]
     for name in others:
         Store(readings, client, table_name=name).create_table()

@@ -138,9 +138,9 @@ class Contents(Generic[E, L]):
         return Delete(Ref(self.loose, object=name), when=self.loose.state == FRESH)
 
     def doom(self, name: str, state: str, context: Context) -> Update[L]:
-        """From here on no item can come to refer to it."""
+        """From here on no item can come to refer to it. Fails where it isn't loose."""
         actions = (self.loose.state.set(state), self.loose.since.set(context.now()))
-        return Update(Ref(self.loose, object=name), *actions, when=self.loose.state == FRESH)
+        return Update(Ref(self.loose, object=name), *actions)
 
     def read(self, name: str) -> Call:
         return Call(lambda: self.objects.read(name))
@@ -182,9 +182,8 @@ class _Putting(Task[None], Generic[E, L]):
         """The object goes only if it is loose; if not, an item refers to it, whatever the service has told us."""
         try:
             yield from work_of(self.contents.doom(name, UNUSED, context), context)
-        except ConditionFailed as failed:
-            if failed.entity is None:
-                return
+        except ConditionFailed:
+            return
         yield from self.contents.remove(name, context)
 
 
@@ -245,6 +244,6 @@ class _Sweeping(Task[int], Generic[E, L]):
         try:
             yield from work_of(contents.doom(name, SWEPT, context), context)
         except ConditionFailed:
-            return 0  # its writer has come to an end, or another sweep was here
+            return 0  # its writer has come to an end
         yield Call(lambda: contents.objects.delete(name))
         return 1

@@ -111,7 +111,7 @@ class Periods:
         still, stay as they are."""
         current = self._number(today)
         oldest = self._oldest(current)
-        for number in range(current + self.ahead, max(self.first, oldest - 1) - 1, -1):
+        for number in range(current + self.ahead, oldest - 2, -1):
             for difference in differences(self._table(number, current), client):
                 if difference.kind == "missing table" and number >= oldest:
                     yield Chore(difference.table, "is to be made", difference)
