@@ -28,6 +28,7 @@ from torusdb.modeling.context import Context
 from torusdb.modeling.entity import Entity
 from torusdb.modeling.errors import ConditionFailed, ModelError, ModelingError, TransactionFailed
 from torusdb.modeling.expressions import Condition
+from torusdb.modeling.pages import Pages
 from torusdb.modeling.plans import Delete, Get, Put, Ref, Update, Write, model_of, ref_of
 from torusdb.modeling.steps import Call, Work
 from torusdb.modeling.tasks import Task, transaction_work, work_of
@@ -231,9 +232,12 @@ class _Sweeping(Task[int], Generic[E, L]):
     def work(self, context: Context) -> Work[int]:
         contents, oldest = self.contents, context.now() - self.age
         swept = 0
-        for loose in (yield from work_of(model_of(contents.loose).primary.query(), context)):
-            if loose.since < oldest:
-                swept += yield from self._sweep(loose, context)
+        query = model_of(contents.loose).primary.query()
+        pages, decode = Pages(query, context), query.decoder()
+        while (rows := (yield from pages.next_rows())) is not None:  # page by page: there may be very many
+            for loose in (decode(item) for _, item in rows):
+                if loose.since < oldest:
+                    swept += yield from self._sweep(loose, context)
         return swept
 
     def _sweep(self, loose: L, context: Context) -> Work[int]:
