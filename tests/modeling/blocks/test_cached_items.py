@@ -35,13 +35,8 @@ class Clock:
 
 
 @pytest.fixture
-def client(db: Database) -> Recorder:
-    return Recorder(db.direct_client())
-
-
-@pytest.fixture
-def store(client: Recorder) -> Store:
-    made = Store(shop, client)
+def store(direct: Recorder) -> Store:
+    made = Store(shop, direct)
     made.create_table()
     return made
 
@@ -62,14 +57,14 @@ def discount(store: Store, settings: CachedItem[Settings]) -> int | None:
 
 
 def test_it_is_read_once_within_its_age(
-    store: Store, client: Recorder, settings: CachedItem[Settings], clock: Clock
+    store: Store, direct: Recorder, settings: CachedItem[Settings], clock: Clock
 ) -> None:
     kept = Settings(discount=5)
     store.put(kept)
-    client.requests.clear()
+    direct.requests.clear()
     assert [discount(store, settings) for _ in range(3)] == [5, 5, 5]
-    assert len(client.requests) == 1
-    assert client.requests[0][1]["ConsistentRead"]
+    assert len(direct.requests) == 1
+    assert direct.requests[0][1]["ConsistentRead"]
     store.update(kept, Settings.discount.set(6))
     clock.seconds += 29.9
     assert discount(store, settings) == 5
@@ -86,12 +81,12 @@ def test_that_there_is_none_is_kept_too(store: Store, settings: CachedItem[Setti
 
 
 def test_a_clock_that_goes_back_has_it_read_again(
-    store: Store, client: Recorder, settings: CachedItem[Settings], clock: Clock
+    store: Store, direct: Recorder, settings: CachedItem[Settings], clock: Clock
 ) -> None:
     discount(store, settings)
     clock.seconds -= 1
     discount(store, settings)
-    assert len(client.requests) == 2
+    assert len(direct.requests) == 2
 
 
 def test_what_it_gives_is_a_copy(store: Store, settings: CachedItem[Settings]) -> None:
@@ -123,15 +118,15 @@ def test_a_write_that_relies_on_it_is_refused_once_it_has_changed(store: Store, 
 
 def test_an_asynchronous_store_does_the_same(db: Database, store: Store, settings: CachedItem[Settings]) -> None:
     store.put(Settings(discount=5))
-    client = Async(db)
+    asked = Async(db)
 
     async def run() -> list[Settings | None]:
-        asynchronous = AsyncStore(shop, client)
+        asynchronous = AsyncStore(shop, asked)
         return [await asynchronous.run(settings.get()) for _ in range(2)]
 
     first, second = asyncio.run(run())
     assert first == second == store.get(Settings)
-    assert len(client.requests) == 1
+    assert len(asked.requests) == 1
 
 
 def test_what_cannot_work_is_refused() -> None:

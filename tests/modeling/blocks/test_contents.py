@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,7 +30,7 @@ from torusdb.modeling import (
 )
 from torusdb.modeling.blocks.contents import Content, ContentLost, Contents, LooseObject, new_name
 from torusdb.modeling.blocks.objects import FolderObjects, Objects
-from torusdb.modeling.steps import Pause, Step
+from torusdb.modeling.steps import Pause, Step, drive
 
 files = Table("files", partition_key="pk", sort_key="sk")
 HOUR = timedelta(hours=1)
@@ -136,20 +137,14 @@ def world(db: Database) -> World:
 
 def steps_of(task: Task[Any], store: Store, before: Callable[[int, Step], None]) -> int:
     """Runs a task, calls `before` each of its steps, and says how many there were."""
-    work, count = task.work(store._context), 0
-    try:
-        step = next(work)
-        while True:
-            before(count, step)
-            count += 1
-            try:
-                answer = store._do(step)
-            except Exception as error:
-                step = work.throw(error)
-            else:
-                step = work.send(answer)
-    except StopIteration:
-        return count
+    numbers = itertools.count()
+
+    def do(step: Step) -> Any:
+        before(next(numbers), step)
+        return store._do(step)
+
+    drive(task.work(store._context), do)
+    return next(numbers)
 
 
 def killing(at: int) -> Callable[[int, Step], None]:
@@ -323,25 +318,81 @@ def test_of_two_that_write_at_once_one_is_refused_and_leaves_nothing(world: Worl
 
 def test_a_transaction_whose_answer_was_lost_keeps_its_object(world: World) -> None:
     """The client asks once more, long after: the transaction is refused, since the first was done."""
-    task = world.contents.put(File(path="a"), b"new").work(world.store._context)
-    step = next(task)
-    for _ in range(2):
-        step = task.send(world.store._do(step))
-    world.store._do(step)
+
+    def losing(number: int, step: Step) -> None:
+        if number == 2:
+            world.store._do(step)
+            raise ServiceError("TransactionCanceledException")
+
     with pytest.raises(TransactionFailed):
-        _go_on(world.store, task, task.throw(ServiceError("TransactionCanceledException")))
+        steps_of(world.contents.put(File(path="a"), b"new"), world.store, losing)
     assert world.read() == b"new"
     world.assert_clean()
 
 
-def _go_on(store: Store, work: Any, step: Step) -> None:
-    while True:
+class Running:
+    """A task that does one step at a time. `refused`: it ended with TransactionFailed."""
+
+    def __init__(self, task: Task[Any], store: Store) -> None:
+        self.store = store
+        self.work = task.work(store._context)
+        self.step: Step | None = next(self.work)
+        self.refused = False
+
+    def go(self) -> None:
+        if self.step is None:
+            return
         try:
-            answer = store._do(step)
-        except Exception as error:
-            step = work.throw(error)
-        else:
-            step = work.send(answer)
+            try:
+                answer = self.store._do(self.step)
+            except Exception as error:
+                self.step = self.work.throw(error)
+            else:
+                self.step = self.work.send(answer)
+        except StopIteration:
+            self.step = None
+        except TransactionFailed:
+            self.step, self.refused = None, True
+
+    def end(self) -> None:
+        while self.step is not None:
+            self.go()
+
+
+@pytest.mark.parametrize("other", ["put", "delete", "sweep"])
+def test_any_order_of_the_calls_of_two_is_right(world: World, other: str) -> None:
+    """A writer beside another, beside one who deletes, and beside a sweep for which all is too old."""
+    seen = set()
+    for turns_of_mine in itertools.combinations(range(9), 4):  # it has so many steps left, and the other five at most
+        world.write(b"old")
+        mine = Running(world.contents.put(world.file(), b"mine"), world.store)
+        others: dict[str, Task[Any]] = {
+            "put": world.contents.put(world.file(), b"theirs"),
+            "delete": world.contents.delete(world.file()),
+            "sweep": world.contents.sweep(HOUR),
+        }
+        mine.go()
+        world.clock.time += 2 * HOUR
+        both = [mine, Running(others[other], world.store)]
+        for turn in range(9):
+            both[turn not in turns_of_mine].go()
+        for each in both:
+            each.end()
+        content = world.read()
+        seen.add((content, *(each.refused for each in both)))
+        world.sweep_later()
+        assert world.read() == content
+        world.assert_clean()
+        if content is not None:
+            world.store.run(world.contents.delete(world.file()))
+    assert (
+        seen
+        == {
+            "put": {(b"mine", False, True), (b"theirs", True, False)},
+            "delete": {(b"mine", False, True), (None, True, False)},
+            "sweep": {(b"mine", False, False), (b"old", True, False)},
+        }[other]
+    )
 
 
 def test_a_reader_whose_content_was_replaced_meanwhile_reads_the_new_one(world: World) -> None:

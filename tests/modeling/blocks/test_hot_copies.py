@@ -36,13 +36,8 @@ class Prices(Entity, table=shop):
 
 
 @pytest.fixture
-def client(db: Database) -> Recorder:
-    return Recorder(db.direct_client())
-
-
-@pytest.fixture
-def store(client: Recorder) -> Store:
-    made = Store(shop, client)
+def store(direct: Recorder) -> Store:
+    made = Store(shop, direct)
     made.create_table()
     return made
 
@@ -55,18 +50,18 @@ def stored(store: Store) -> list[tuple[int, int]]:
     return sorted((each.copy, each.tax) for each in store.run(Scan(Prices)))
 
 
-def test_all_are_written_and_one_is_read(store: Store, client: Recorder) -> None:
+def test_all_are_written_and_one_is_read(store: Store, direct: Recorder) -> None:
     given = Prices(region="eu", tax=19)
     store.run(prices(4).put(given))
-    assert [method for method, _ in client.requests] == ["transact_write_items"]
+    assert [method for method, _ in direct.requests] == ["transact_write_items"]
     assert stored(store) == [(0, 19), (1, 19), (2, 19), (3, 19)]
     assert given.copy == 0, "what was given is left as it was"
-    client.requests.clear()
+    direct.requests.clear()
     hot = prices(4)
     assert [store.run(hot.get(region="eu")) for _ in range(3)] == [
         Prices(region="eu", tax=19, copy=number) for number in (0, 2, 3)
     ]
-    assert [parameters["Key"]["pk"]["S"] for _, parameters in client.requests] == [
+    assert [parameters["Key"]["pk"]["S"] for _, parameters in direct.requests] == [
         "PRICES#eu#00",
         "PRICES#eu#02",
         "PRICES#eu#03",
@@ -94,12 +89,12 @@ def test_all_are_changed_and_deleted(store: Store) -> None:
     assert store.run(hot.get(region="eu")) is None
 
 
-def test_there_may_be_more_copies_later(store: Store, client: Recorder) -> None:
+def test_there_may_be_more_copies_later(store: Store, direct: Recorder) -> None:
     store.run(prices(2).put(Prices(region="eu", tax=1)))
     more = prices(10, 0.99)
-    client.requests.clear()
+    direct.requests.clear()
     assert store.run(more.get(region="eu")) == Prices(region="eu", tax=1, copy=0)
-    assert len(client.requests) == 2
+    assert len(direct.requests) == 2
     with pytest.raises(TransactionFailed):
         store.run(more.update(Prices.tax.set(2), region="eu"))
     store.run(more.put(Prices(region="eu", tax=2)))

@@ -38,13 +38,8 @@ class Chance:
 
 
 @pytest.fixture
-def client(db: Database) -> Recorder:
-    return Recorder(db.direct_client())
-
-
-@pytest.fixture
-def store(client: Recorder) -> Store:
-    made = Store(posts, client)
+def store(direct: Recorder) -> Store:
+    made = Store(posts, direct)
     made.create_table()
     return made
 
@@ -53,25 +48,25 @@ def counter(shards: int, *drawn: float) -> ShardedCounter[Likes]:
     return ShardedCounter(Likes, Likes.count, Likes.shard, shards=shards, random=Chance(*drawn or (0.0, 0.3, 0.999)))
 
 
-def test_additions_are_spread_and_summed(store: Store, client: Recorder) -> None:
+def test_additions_are_spread_and_summed(store: Store, direct: Recorder) -> None:
     likes = counter(10)
     for amount in (1, 20, 300, 4000):
         store.run(likes.add(amount, post="a"))
     store.run(likes.add(5, post="b"))
-    keys = [parameters["Key"]["pk"]["S"] for method, parameters in client.requests if method == "update_item"]
+    keys = [parameters["Key"]["pk"]["S"] for method, parameters in direct.requests if method == "update_item"]
     assert keys == ["LIKES#a#00", "LIKES#a#03", "LIKES#a#09", "LIKES#a#00", "LIKES#b#03"]
-    client.requests.clear()
+    direct.requests.clear()
     assert store.run(likes.total(post="a")) == 4321
-    ((method, parameters),) = client.requests
+    ((method, parameters),) = direct.requests
     assert method == "batch_get_item"
     assert len(parameters["RequestItems"]["posts"]["Keys"]) == 10
     assert "ConsistentRead" not in parameters["RequestItems"]["posts"]
     assert store.run(likes.total(post="c")) == 0
 
 
-def test_a_consistent_total_is_asked_for_as_such(store: Store, client: Recorder) -> None:
+def test_a_consistent_total_is_asked_for_as_such(store: Store, direct: Recorder) -> None:
     store.run(counter(2).total(post="a", consistent=True))
-    assert client.requests[-1][1]["RequestItems"]["posts"]["ConsistentRead"]
+    assert direct.requests[-1][1]["RequestItems"]["posts"]["ConsistentRead"]
 
 
 def test_there_may_be_more_shards_later(store: Store) -> None:
