@@ -330,6 +330,17 @@ def test_a_transaction_whose_answer_was_lost_keeps_its_object(world: World) -> N
     world.assert_clean()
 
 
+@pytest.mark.parametrize("late", [0, 2])
+def test_a_request_that_is_delivered_once_more_and_late_does_no_harm(world: World, late: int) -> None:
+    """As the client sends it when it has waited too long for the answer to the first."""
+    steps: list[Step] = []
+    steps_of(world.contents.put(File(path="a"), b"new"), world.store, lambda number, step: steps.append(step))
+    world.store._do(steps[late])
+    world.sweep_later()
+    assert world.read() == b"new"
+    world.assert_clean()
+
+
 class Running:
     """A task that does one step at a time. `refused`: it ended with TransactionFailed."""
 

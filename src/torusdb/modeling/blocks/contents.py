@@ -12,7 +12,7 @@ objects. A writer that is only slow must not lose its object when its item refer
 the loose item, and the writer's transaction asks that it is not: of the two, one is refused. An upload that ends after
 its object was swept would leave it there. So the loose item stays for another age, and then the object is deleted once
 more. (Missed is what is uploaded two ages after it began, by a writer that is killed before it sees that it was too
-slow.) A name is never used twice."""
+slow, or by a network that keeps a request for so long.) A name is never used twice."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Content(NamedTuple, Generic[E]):
 
 
 def new_name() -> str:
-    return str(new_uuid7())
+    return new_uuid7().hex
 
 
 class Contents(Generic[E, L]):
@@ -167,11 +167,12 @@ class _Putting(Task[None], Generic[E, L]):
         if before:
             writes.append(contents.loosened(before, context))
 
-        yield from work_of(contents.begin(name, context), context)
+        # The tokens: what a client sends again because the answer was lost must neither fail nor be done later, when it
+        # would make an object loose that an item refers to.
+        yield from transaction_work([contents.begin(name, context)], context, token=f"new-{name}")
         yield Call(lambda: contents.objects.write(name, self.content))
         try:
-            # The token: a client that asks again because the answer was lost must not be told that it failed.
-            yield from transaction_work(writes, context, token=name)
+            yield from transaction_work(writes, context, token=f"use-{name}")
         except TransactionFailed:
             yield from self._withdraw(name, context)
             raise

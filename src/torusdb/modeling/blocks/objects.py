@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol
 from torusdb.modeling.errors import InvalidValue
 from torusdb.modeling.steps import error_code
 
-NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,35}")
-"""What may be the name of an object: nothing that leads out of a folder, and as long as a UUID."""
+NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,31}")
+"""What may be the name of an object: nothing that leads out of a folder, and no longer than a UUID in hexadecimal."""
 
 
 class Objects(Protocol):
@@ -33,7 +33,7 @@ class Objects(Protocol):
 
 def checked_name(name: str) -> str:
     if NAME.fullmatch(name) is None:
-        raise InvalidValue(f"{name!r} is no name of an object: give 1 to 36 letters, digits, '-' and '_'")
+        raise InvalidValue(f"{name!r} is no name of an object: give 1 to 32 letters, digits, '-' and '_'")
     return name
 
 
