@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.modeling.blocks.schedules import Running
 from tests.modeling.test_async import Async
 from tests.modeling.test_transactions import ServiceError
 from torusdb import Database
@@ -341,56 +342,29 @@ def test_a_request_that_is_delivered_once_more_and_late_does_no_harm(world: Worl
     world.assert_clean()
 
 
-class Running:
-    """A task that does one step at a time. `refused`: it ended with TransactionFailed."""
-
-    def __init__(self, task: Task[Any], store: Store) -> None:
-        self.store = store
-        self.work = task.work(store._context)
-        self.step: Step | None = next(self.work)
-        self.refused = False
-
-    def go(self) -> None:
-        if self.step is None:
-            return
-        try:
-            try:
-                answer = self.store._do(self.step)
-            except Exception as error:
-                self.step = self.work.throw(error)
-            else:
-                self.step = self.work.send(answer)
-        except StopIteration:
-            self.step = None
-        except TransactionFailed:
-            self.step, self.refused = None, True
-
-    def end(self) -> None:
-        while self.step is not None:
-            self.go()
-
-
 @pytest.mark.parametrize("other", ["put", "delete", "sweep"])
 def test_any_order_of_the_calls_of_two_is_right(world: World, other: str) -> None:
     """A writer beside another, beside one who deletes, and beside a sweep for which all is too old."""
     seen = set()
     for turns_of_mine in itertools.combinations(range(9), 4):  # it has so many steps left, and the other five at most
         world.write(b"old")
-        mine = Running(world.contents.put(world.file(), b"mine"), world.store)
+        mine = Running(world.store, world.contents.put(world.file(), b"mine"))
         others: dict[str, Task[Any]] = {
             "put": world.contents.put(world.file(), b"theirs"),
             "delete": world.contents.delete(world.file()),
             "sweep": world.contents.sweep(HOUR),
         }
-        mine.go()
+        mine.advance()
         world.clock.time += 2 * HOUR
-        both = [mine, Running(others[other], world.store)]
+        both = [mine, Running(world.store, others[other])]
         for turn in range(9):
-            both[turn not in turns_of_mine].go()
+            next_one = both[turn not in turns_of_mine]
+            if not next_one.over:
+                next_one.advance()
         for each in both:
-            each.end()
+            assert isinstance(each.finish().error, TransactionFailed | None)
         content = world.read()
-        seen.add((content, *(each.refused for each in both)))
+        seen.add((content, *(each.error is not None for each in both)))
         world.sweep_later()
         assert world.read() == content
         world.assert_clean()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from tests.modeling.blocks.test_sharded_counters import Chance
 from tests.modeling.conftest import Recorder
 from tests.modeling.test_async import Async
+from tests.modeling.test_transactions import ServiceError
 from torusdb import Database
 from torusdb.modeling import (
     AsyncStore,
@@ -100,6 +102,30 @@ def test_there_may_be_more_copies_later(store: Store, direct: Recorder) -> None:
     store.run(more.put(Prices(region="eu", tax=2)))
     assert len(stored(store)) == 10
     assert store.run(more.get(region="eu")) == Prices(region="eu", tax=2, copy=9)
+
+
+def test_a_write_that_meets_another_is_attempted_again(direct: Recorder, store: Store) -> None:
+    class Meeting:
+        left = 0
+
+        def transact_write_items(self, **parameters: Any) -> Any:
+            if self.left:
+                self.left -= 1
+                reasons = [{"Code": "TransactionConflict"}, {"Code": "None"}]
+                raise ServiceError("TransactionCanceledException", CancellationReasons=reasons)
+            return direct.transact_write_items(**parameters)
+
+    pauses: list[float] = []
+    client = Meeting()
+    meeting = Store(shop, client, sleep=pauses.append)
+    for task in (
+        prices(2).put(Prices(region="eu", tax=1)),
+        prices(2).update(Prices.tax.set(2), region="eu"),
+    ):
+        client.left = 2
+        meeting.run(task)
+    assert len(pauses) == 4
+    assert stored(store) == [(0, 2), (1, 2)]
 
 
 def test_an_asynchronous_store_does_the_same(db: Database, store: Store) -> None:

@@ -22,6 +22,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from torusdb.modeling.attributes import Attr, Attribute, attr
+from torusdb.modeling.blocks.attempts import attempted
 from torusdb.modeling.blocks.objects import Objects, checked_name
 from torusdb.modeling.blocks.uuid7 import new_uuid7
 from torusdb.modeling.context import Context
@@ -138,10 +139,11 @@ class Contents(Generic[E, L]):
         """The end of being loose, of one that no sweep has found too old."""
         return Delete(Ref(self.loose, object=name), when=self.loose.state == FRESH)
 
-    def doom(self, name: str, state: str, context: Context) -> Update[L]:
-        """From here on no item can come to refer to it. Fails where it isn't loose."""
+    def doom(self, name: str, state: str, context: Context) -> Work[None]:
+        """From here on no item can come to refer to it. ConditionFailed where it isn't loose."""
         actions = (self.loose.state.set(state), self.loose.since.set(context.now()))
-        return Update(Ref(self.loose, object=name), *actions)
+        update = Update(Ref(self.loose, object=name), *actions)
+        yield from attempted(lambda: work_of(update, context))
 
     def read(self, name: str) -> Call:
         return Call(lambda: self.objects.read(name))
@@ -183,7 +185,7 @@ class _Putting(Task[None], Generic[E, L]):
     def _withdraw(self, name: str, context: Context) -> Work[None]:
         """The object goes only if it is loose; if not, an item refers to it, whatever the service has told us."""
         try:
-            yield from work_of(self.contents.doom(name, UNUSED, context), context)
+            yield from self.contents.doom(name, UNUSED, context)
         except ConditionFailed:
             return
         yield from self.contents.remove(name, context)
@@ -247,7 +249,7 @@ class _Sweeping(Task[int], Generic[E, L]):
             yield from contents.remove(name, context)
             return int(loose.state == UNUSED)
         try:
-            yield from work_of(contents.doom(name, SWEPT, context), context)
+            yield from contents.doom(name, SWEPT, context)
         except ConditionFailed:
             return 0  # its writer has come to an end
         yield Call(lambda: contents.objects.delete(name))

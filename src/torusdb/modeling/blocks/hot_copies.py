@@ -8,6 +8,7 @@ from copy import copy
 from typing import Any, Generic, TypeVar
 
 from torusdb.modeling.attributes import Attribute
+from torusdb.modeling.blocks.attempts import attempted
 from torusdb.modeling.blocks.numbered import check_numbered, numbered_ref
 from torusdb.modeling.context import Context
 from torusdb.modeling.entity import Entity
@@ -27,9 +28,9 @@ class HotCopies(Generic[E]):
     `prices.delete(region="eu")` are tasks.
 
     `number`: the attribute in the key that numbers the copies, from 0 on. Writing is one transaction, so that all are
-    alike at any moment; while another writes the same ones, the service may refuse it (TransactionFailed). There may be
-    more copies later: where one isn't there, the first is read. Every program that writes has to know as many, or the
-    others stay old. `random` is for tests."""
+    alike at any moment; it is attempted again where it meets another. There may be more copies later: where one isn't
+    there, the first is read. Every program that writes has to know as many, or the others stay old. `random` is for
+    tests."""
 
     def __init__(
         self, kind: type[E], number: Attribute[int], *, copies: int, random: Callable[[], float] = random_float
@@ -77,7 +78,7 @@ class _Put(Task[None], Generic[E]):
         writes = [
             Put(copies.numbered(self.entity, number), None if number else self.when) for number in range(copies.copies)
         ]
-        yield from transaction_work(writes, context)
+        yield from attempted(lambda: transaction_work(writes, context))
 
 
 class _Update(Task[None], Generic[E]):
@@ -94,7 +95,7 @@ class _Update(Task[None], Generic[E]):
             Update(self.copies.ref(number, self.key), *self.actions, when=None if number else self.when)
             for number in range(self.copies.copies)
         ]
-        yield from transaction_work(writes, context)
+        yield from attempted(lambda: transaction_work(writes, context))
 
 
 class _Delete(Task[None], Generic[E]):
@@ -104,7 +105,7 @@ class _Delete(Task[None], Generic[E]):
 
     def work(self, context: Context) -> Work[None]:
         refs = [self.copies.ref(number, self.key) for number in range(self.copies.copies)]
-        yield from transaction_work([Delete(ref) for ref in refs], context)
+        yield from attempted(lambda: transaction_work([Delete(ref) for ref in refs], context))
 
 
 class _Get(Task["E | None"], Generic[E]):
