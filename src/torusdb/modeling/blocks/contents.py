@@ -11,8 +11,8 @@ Whoever is killed leaves a loose item, and `sweep` finds it by one query, withou
 objects. A writer that is only slow must not lose its object when its item refers to it. Hence the sweep first *dooms*
 the loose item, and the writer's transaction asks that it is not: of the two, one is refused. An upload that ends after
 its object was swept would leave it there. So the loose item stays for another age, and then the object is deleted once
-more. (Missed is what is uploaded two ages after it began, by a writer that is killed before it sees that it was too
-slow, or by a network that keeps a request for so long.) A name is never used twice."""
+more. (Missed is what is uploaded more than two ages after it began: nothing tells that it may be deleted.) A name is
+never used twice."""
 
 from __future__ import annotations
 
