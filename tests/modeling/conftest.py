@@ -32,6 +32,12 @@ def client(db: Database) -> Recorder:
 
 
 @pytest.fixture
+def direct(db: Database) -> Recorder:
+    """As `client`, without boto3, and ten times as fast."""
+    return Recorder(db.direct_client())
+
+
+@pytest.fixture
 def store(client: Recorder) -> Store:
     """The shop, empty, in memory."""
     made = Store(shop, client)

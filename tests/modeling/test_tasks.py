@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -12,7 +14,7 @@ from tests.modeling.test_async import Async
 from torusdb import Database
 from torusdb.modeling import AsyncStore, Get, Put, Read, Ref, Store, Task, TransactionFailed, Update
 from torusdb.modeling.context import Context
-from torusdb.modeling.steps import Work
+from torusdb.modeling.steps import Blocking, Work
 from torusdb.modeling.tasks import read_work, transaction_work, work_of
 
 
@@ -38,6 +40,24 @@ class ReadAll(Task[list[Order]]):
 
     def work(self, context: Context) -> Work[list[Order]]:
         return read_work(self.read, context)
+
+
+class CallOut(Task[str]):
+    """Asks something that is no database, and is told of its failures."""
+
+    def __init__(self, function: Callable[[], str]) -> None:
+        self.function = function
+
+    def work(self, context: Context) -> Work[str]:
+        try:
+            answer: str = yield Blocking(self.function)
+        except OSError as error:
+            return f"failed: {error}"
+        return answer
+
+
+def failing() -> str:
+    raise OSError("full")
 
 
 ORDERS = [order(number) for number in (3, 2, 1)]
@@ -90,3 +110,24 @@ def test_a_task_is_of_the_tables_that_its_store_has(store: Store) -> None:
 def test_what_is_no_plan_is_refused(store: Store) -> None:
     with pytest.raises(TypeError, match=r"^Ref\(Product, code='a'\) is no plan that can be run by itself$"):
         store.run(Ref(Product, code="a"))  # type: ignore[call-overload]
+
+
+def test_a_task_calls_what_is_no_database(store: Store, client: Recorder) -> None:
+    assert store.run(CallOut(lambda: "done")) == "done"
+    assert store.run(CallOut(failing)) == "failed: full"
+    assert client.requests == []
+
+
+def test_with_async_a_call_holds_up_nobody(db: Database) -> None:
+    """It ends only once another task has gone on."""
+    gone_on = threading.Event()
+
+    async def go_on() -> None:
+        gone_on.set()
+
+    async def run() -> list[str | None]:
+        store = AsyncStore(shop, Async(db))
+        waiting = CallOut(lambda: "done" if gone_on.wait(10) else "held up")
+        return [*await asyncio.gather(store.run(waiting), go_on()), await store.run(CallOut(failing))]
+
+    assert asyncio.run(run()) == ["done", None, "failed: full"]

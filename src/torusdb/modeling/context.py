@@ -45,6 +45,14 @@ class Context:
                     raise PlanRefused(f"The table {table.name} is {names[table]} in one store, and {name} in another")
         return Context(names, self._now)
 
+    def calling(self, table: Table, name: str) -> Context:
+        """The same where the table is called so."""
+        return Context({**(self._names or {}), table: name}, self._now)
+
+    def now(self) -> datetime:
+        """In UTC, to the second, as the service's TTL counts."""
+        return datetime.fromtimestamp(self.now_seconds(), UTC)
+
     def now_seconds(self) -> int:
         """Since 1970, as the service's TTL counts."""
         return int(in_utc(self._now()).timestamp())

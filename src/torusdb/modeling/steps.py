@@ -2,7 +2,7 @@
 sent what came of them; a driver (`store`) runs it on a client, with or without async.
 
 A `Request` is answered with the client's response, or its exception is raised at the yield; `Together` with the
-responses in order; `Pause` with nothing; `Ask` with what the program's own function gives."""
+responses in order; `Pause` with nothing; `Ask` and `Blocking` with what their functions give."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ class Together(NamedTuple):
     requests: list[Request]
 
 
+class Blocking(NamedTuple):
+    """Something that the database is not asked for, such as an object in another store. The function may block: with
+    async it runs in a thread."""
+
+    function: Callable[[], Any]
+
+
 class Pause(NamedTuple):
     """To wait before the next request: at most `seconds_max`, and a random part of it, so that many do not come back at
     once."""
@@ -38,7 +45,7 @@ class Ask(NamedTuple):
     function: Callable[[], Any]
 
 
-Step: TypeAlias = Request | Together | Pause | Ask
+Step: TypeAlias = Request | Together | Pause | Ask | Blocking
 Work: TypeAlias = Generator[Step, Any, T]
 
 

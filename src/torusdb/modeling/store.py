@@ -16,7 +16,7 @@ from torusdb.modeling.queries import Count
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.shards import random_float
-from torusdb.modeling.steps import Ask, Pause, Request, Step, Together, Work, drive, drive_async
+from torusdb.modeling.steps import Ask, Blocking, Pause, Request, Step, Together, Work, drive, drive_async
 from torusdb.modeling.table import Table
 from torusdb.modeling.tasks import Plan, Task, work_of
 from torusdb.modeling.transact_gets import TransactGet, transact_get_work
@@ -229,10 +229,10 @@ class Store(_Store):
             if self._observe is not None:
                 return self._observed(step, self._observe)
             return getattr(self._client, step.method)(**step.parameters)
-        if type(step) is Ask:
-            return step.function()
         if type(step) is Together:
             return self._do_together(step.requests)
+        if type(step) is Ask or type(step) is Blocking:
+            return step.function()
         assert isinstance(step, Pause)
         if self._sleep is None:
             from time import sleep
@@ -370,6 +370,8 @@ class AsyncStore(_Store):
             return await step.function()
         if type(step) is Together:
             return await asyncio.gather(*(self._do(each) for each in step.requests))
+        if type(step) is Blocking:
+            return await asyncio.to_thread(step.function)
         assert isinstance(step, Pause)
         return await (self._sleep or asyncio.sleep)(step.seconds_max * self._random())
 
