@@ -3,7 +3,7 @@
 Theory of operation. A stream gives each change at least once. The changes of one item have numbers that grow, over all
 shards, so whoever keeps the number of the last change that was taken in, beside what came of it, knows every other one
 that is no later for one that has come before, or that is late. Of several changes of one item, the last says it all,
-since its image is the whole item."""
+since its image is the whole item. All of this holds within one stream: another one of the same table numbers anew."""
 
 from __future__ import annotations
 
