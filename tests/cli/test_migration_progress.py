@@ -43,7 +43,7 @@ def test_lines_come_now_and_then(means: Means, capsys: pytest.CaptureFixture[str
         means.wait(4)
         watch(progress(5))
     assert capsys.readouterr().err.splitlines() == [
-        "<lambda> (scanning): 0 of 10  0/s  5 RCU 7 WCU  1 refused",
+        "<lambda> (scanning): 0 of 10  5 RCU 7 WCU  1 refused",
         "<lambda> (scanning): 5 of 10  1/s  5 RCU 7 WCU  1 refused, 5 s left",
     ]
 

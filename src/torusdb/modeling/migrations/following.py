@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from torusdb.modeling.migrations.driving import Driver
 from torusdb.modeling.migrations.errors import ItemRefused, MigrationError
-from torusdb.modeling.migrations.ledgers import follow_work
+from torusdb.modeling.migrations.ledgers import follow_work, leases_of, ledger_of
 from torusdb.modeling.migrations.migration import Migration
 from torusdb.modeling.migrations.progress import Progress, key_of_text, key_text
 from torusdb.modeling.migrations.scanning import Recorder
@@ -18,10 +18,6 @@ RECORDS_KEPT_SECONDS: Final = 24 * 3600.0
 QUIET_WAIT_SECONDS: Final = 300.0
 """How long a table may take to become quiet whose stream has been caught up with."""
 RECORDS_SAFE_SECONDS: Final = RECORDS_KEPT_SECONDS - 3600.0
-
-
-def leases_of(migration: Migration) -> str:
-    return f"{migration.target.name}-leases"
 
 
 class Follower:
@@ -146,7 +142,7 @@ class Follower:
 
 
 def lost(migration: Migration) -> MigrationError:
-    names = ", ".join([migration.target.name, f"{migration.target.name}-ledger", leases_of(migration)])
+    names = ", ".join([migration.target.name, ledger_of(migration).name, leases_of(migration)])
     return MigrationError(
         "Records of the stream are gone that were not handled within their 24 hours, so that the target cannot be made "
         f"current: remove the tables {names} and the state, and begin again"
