@@ -115,7 +115,8 @@ class Follower:
         self._consumer.close()
 
     def _handle(self, shard_id: str, records: list[dict[str, Any]]) -> None:
-        keys = {key_text(record["dynamodb"]["Keys"]): record["dynamodb"]["Keys"] for record in records}
+        source, is_own = self._migration.source.name, self._recorder.state.is_own
+        keys = {key_text(key): key for record in records if not is_own(source, key := record["dynamodb"]["Keys"])}
         told = [self._bring(key) for key in keys.values()]
         created = records[-1]["dynamodb"].get("ApproximateCreationDateTime")
         if created is not None:  # boto3 gives a time, others may give what is on the wire
