@@ -195,7 +195,13 @@ def test_another_table_is_filled_followed_and_switched_to(
     assert migrate(server, file, "--switch", *options) == 0
     assert "4 items, 4 compared; 4 expected, 4 found\nAll is as it should be." in capsys.readouterr().out
     assert [item["id"]["S"] for item in items(server, "new-things")] == ["a", "b", "c", "d"]
+    capsys.readouterr()
     assert migrate(server, file, "--clean-up", *options) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Removed the table new-things-ledger, the table new-things-leases.",
+        "The state stays, the item {'migration': {'S': 'renamed'}} of migrations: "
+        "it keeps new-things from being written to again.",
+    ]
     assert server.call("ListTables", {})["TableNames"] == ["migrations", "new-things", "things"]
 
 

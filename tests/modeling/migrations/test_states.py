@@ -27,6 +27,7 @@ from torusdb.modeling.migrations import (
     in_place,
     into_table,
 )
+from torusdb.modeling.migrations.scanning import KEEP_SECONDS
 
 THINGS = [thing(f"thing {number}", x=number) for number in range(3)]
 CONVERTED = [thing(f"thing {number}", x=number + 1000, _v=2) for number in range(3)]
@@ -35,7 +36,8 @@ copying = into_table(new_things, source=things)(same)
 
 
 def run_of(stage: Stage, state: State, migration: Migration = adding, **more: Any) -> Run:
-    return Run(migration, stage.means(), state, runner=in_turns(), quiet_seconds=1, **{"segments": 2, **more})
+    options = {"segments": 2, "quiet_seconds": 1, "runner": in_turns(), **more}
+    return Run(migration, stage.means(), state, **options)
 
 
 def make_again(stage: Stage, table: Table) -> None:
@@ -118,7 +120,7 @@ def test_a_copy_is_no_copy_into_a_table_that_was_made_again(stage: Stage, tmp_pa
 def test_a_state_in_the_source_is_not_brought_over(stage: Stage) -> None:
     """Though each time that it is kept has a record in the stream."""
     stage.put(things, *THINGS)
-    run = run_of(stage, table_state(stage), copying)
+    run = run_of(stage, table_state(stage), copying, quiet_seconds=1.5 * KEEP_SECONDS)
     run.migrate()
     stage.put(things, thing("new", x=1))
     assert run.switch().is_right
@@ -144,16 +146,22 @@ def test_a_clean_up_in_place_removes_the_state(stage: Stage, tmp_path: Path) -> 
     run.migrate()
     assert run.clean_up() == [f"the state, {tmp_path / 'state'}"]
     assert list(tmp_path.iterdir()) == []
+    run = run_of(stage, table_state(stage))
+    run.migrate()
+    run.clean_up()
+    assert stage.items(things) == []
 
 
 def test_a_clean_up_says_which_tables_it_has_removed(stage: Stage, tmp_path: Path) -> None:
-    run = run_of(stage, table_state(stage), copying)
+    run = run_of(stage, FileState(tmp_path / "state"), copying)
     run.migrate()
     assert run.switch().is_right
     stage.hand.call("DeleteTable", TableName="new-things-leases")
     stage.hand.run_jobs()
-    assert run.clean_up()[:-1] == ["the table new-things-ledger"]
-    assert stage.items(things) == [], "the state is no more"
+    assert run.clean_up() == ["the table new-things-ledger"]
+    assert run.clean_up() == []
+    with pytest.raises(MigrationError, match="new-things may be in use: nothing more is brought over"):
+        run.switch()
 
 
 # In a table

@@ -64,7 +64,9 @@ def _add_actions(parser: argparse.ArgumentParser) -> None:
     actions.add_argument("--verify", action="store_true", help="Change nothing; say whether all is as it should be.")
     actions.add_argument("--follow", action="store_true", help="Keep the target of a copy current.")
     actions.add_argument("--switch", action="store_true", help="Bring the target up to date for good, and verify it.")
-    actions.add_argument("--clean-up", action="store_true", help="Remove the state, ledger and leases of what is done.")
+    actions.add_argument(
+        "--clean-up", action="store_true", help="Remove the state, or ledger and leases, of what is done."
+    )
     actions.add_argument("--resume", action="store_true", help="Go on, and refuse to begin.")
     actions.add_argument("--restart", action="store_true", help="Scan again; what is converted is passed by.")
 
@@ -131,8 +133,7 @@ def _act(options: argparse.Namespace, made: Run) -> int:
     if options.follow:
         made.follow(_tell_lag)
     if options.clean_up:
-        print(f"Removed {', '.join(made.clean_up())}.")
-        return 0
+        return _tell_clean_up(made, made.clean_up())
     if options.resume and not _is_begun(made.state):
         raise MigrationError(f"There is no run to go on with: {made.state.where} holds no state")
     return _tell_progress(made, made.migrate(restart=options.restart))
@@ -215,6 +216,15 @@ def _tell_verification(found: Verification) -> int:
     _tell_some("wrong", found.wrong, found.wrong_count)
     print("All is as it should be." if found.is_right else f"{found.wrong_count:,} wrong: it is not as it should be.")
     return 0 if found.is_right else FAILED
+
+
+def _tell_clean_up(made: Run, removed: list[str]) -> int:
+    print(f"Removed {', '.join(removed)}." if removed else "There was nothing left to remove.")
+    if made.migration.marker is None:
+        print(
+            f"The state stays, {made.state.where}: it keeps {made.migration.target.name} from being written to again."
+        )
+    return 0
 
 
 def _tell_dry_run(made: Run, found: DryRun) -> int:

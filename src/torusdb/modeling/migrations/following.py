@@ -31,8 +31,8 @@ class Follower:
         self._driver = driver
         self._recorder = recorder
         self.lag_seconds = 0.0
-        self._records = 0
-        """Of the last step."""
+        self._records = self._own_records = 0
+        """Of the last step; the latter of a state that is kept in the source."""
         self._leases = LeaseTable(means.client, leases_of(migration), stream_arn, means.wait)
         self._leases.ensure()
         self._consumer = Consumer(
@@ -48,16 +48,17 @@ class Follower:
         )
 
     def step(self) -> bool:
-        """Whether there was anything to do. Raises MigrationError where records are lost."""
+        """Whether there was anything to do. That the run keeps its state is nothing, or it would never become quiet.
+        Raises MigrationError where records are lost."""
         from torusdb.streams import HandlerFailed
 
-        self.lag_seconds, self._records = 0.0, 0
+        self.lag_seconds, self._records, self._own_records = 0.0, 0, 0
         try:
             busy = self._consumer.step()
         except HandlerFailed as failed:
             raise failed.__cause__ or failed from None
         self._recorder.progress.followed_at = self._driver.means.wall()
-        return busy
+        return busy and not (self._own_records and not self._records)
 
     def follow_until_current(self, seconds: float) -> None:
         """Until what is handled is no older than this, or there has been nothing to do for so long: a source that is
@@ -116,13 +117,16 @@ class Follower:
 
     def _handle(self, shard_id: str, records: list[dict[str, Any]]) -> None:
         source, is_own = self._migration.source.name, self._recorder.state.is_own
-        keys = {key_text(key): key for record in records if not is_own(source, key := record["dynamodb"]["Keys"])}
+        everything = [record["dynamodb"]["Keys"] for record in records]
+        changed = [key for key in everything if not is_own(source, key)]
+        keys = {key_text(key): key for key in changed}
         told = [self._bring(key) for key in keys.values()]
         created = records[-1]["dynamodb"].get("ApproximateCreationDateTime")
         if created is not None:  # boto3 gives a time, others may give what is on the wire
             seconds = created.timestamp() if isinstance(created, datetime) else float(created)
             self.lag_seconds = max(self.lag_seconds, self._driver.means.wall() - seconds)
-        self._records += len(records)
+        self._records += len(changed)
+        self._own_records += len(records) - len(changed)
         self._recorder.followed(len(keys))
         if any(told):
             # Before the consumer's checkpoint: a refused item is known, whatever happens.

@@ -107,14 +107,15 @@ class Run:
         return found
 
     def clean_up(self) -> list[str]:
-        """Removes what a migration that is done has made for itself, its state included; gives the names of it."""
+        """Removes what a migration that is done has made for itself, and says what that was. In place: its state. Into
+        a table: the ledger and the leases; the state stays, and keeps the target, which is in use by now, from being
+        written to again."""
         with self._session(self._require_done):
-            removed = []
-            if self.migration.marker is None:
-                names = (ledger_of(self.migration).name, leases_of(self.migration))
-                removed = [f"the table {name}" for name in names if tables.remove(name, self.means)]
-            self.state.remove()
-            return [*removed, f"the state, {self.state.where}"]
+            if self.migration.marker is not None:
+                self.state.remove()
+                return [f"the state, {self.state.where}"]
+            names = (ledger_of(self.migration).name, leases_of(self.migration))
+            return [f"the table {name}" for name in names if tables.remove(name, self.means)]
 
     def driver(self) -> Driver:
         """At the pace that was asked for. Raises MigrationError where a table isn't there, or is another."""

@@ -155,7 +155,7 @@ class TableState:
 
     @property
     def where(self) -> str:
-        return f"The item {self._key} of {self._table}"
+        return f"the item {self._key} of {self._table}"
 
     def take(self) -> str | None:
         self._item = self._left_by_others()
