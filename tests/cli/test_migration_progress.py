@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from tests.modeling.migrations.conftest import Stage, things
+from tests.modeling.migrations.conftest import Stage, in_turns, things
 from torusdb.cli.model.migration_progress import showing
-from torusdb.modeling.migrations import Means, Progress, in_place
+from torusdb.modeling.migrations import Means, Progress, Run, in_place
 
 migration = in_place(things, version=1, marker="_v")(lambda item: item)
 
@@ -43,9 +43,26 @@ def test_lines_come_now_and_then(means: Means, capsys: pytest.CaptureFixture[str
         means.wait(4)
         watch(progress(5))
     assert capsys.readouterr().err.splitlines() == [
-        "<lambda> (scanning): 0 of 10  0/s  5 RCU 7 WCU  1 refused",
+        "<lambda> (scanning): 0 of 10  5 RCU 7 WCU  1 refused",
         "<lambda> (scanning): 5 of 10  1/s  5 RCU 7 WCU  1 refused, 5 s left",
     ]
+
+
+def test_a_run_is_shown_from_before_its_first_item_on(means: Means, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its pages may all end at the same time, and so the rate be known by then."""
+    seen: list[int] = []
+    means.now = lambda: 100.0 + 6.0 * len(seen)
+    with showing(means, migration) as watch:
+
+        def watch_also(progress: Progress) -> None:
+            watch(progress)
+            seen.append(progress.counts["read"])
+
+        Run(migration, means, segments=1, runner=in_turns(), watch=watch_also).migrate()
+    assert seen[0] == 0
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert "0 of 10  0 RCU" in first
+    assert "10 of 10  2/s" in second
 
 
 def test_a_terminal_has_a_bar(means: Means, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -90,7 +91,7 @@ def test_items_are_converted_in_place(server: ServerProcess, file: Path, capsys:
     dry = capsys.readouterr().out
     assert "3 items looked at, nothing written\n3 converted\n" in dry
     assert "- x: {'N': '0'}\n+ x: {'N': '1000'}" in dry
-    assert "about 1 read and 3 write units" in dry
+    assert "about 1 read and 3 write units, 0 of them for indexes;" in dry
     assert [item["x"] for item in items(server)] == [{"N": str(number)} for number in range(3)]
     assert migrate(server, file, "--verify") == 1
     assert "is not converted" in capsys.readouterr().out
@@ -118,6 +119,69 @@ def test_refused_items_are_named(server: ServerProcess, file: Path, capsys: pyte
     assert 'The item {"pk":{"S":"bad"}} was refused' in capsys.readouterr().err
 
 
+def test_what_is_done_on_one_server_is_not_done_on_another(
+    server: ServerProcess, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(server, "a", "b")
+    assert migrate(server, file) == 0
+    with serving("--in-memory") as other:
+        other.call("CreateTable", TABLE)
+        put(other, "a", "b", "c")
+        assert migrate(other, file) == 1
+        told = capsys.readouterr()
+        assert "state of a run on another table things" in told.err
+        assert "Give this run a state of its own (--state OTHER)" in told.err
+        assert not any("_v" in item for item in items(other))
+        assert migrate(other, file, "--state", str(file.with_name("other.json"))) == 0
+        assert all("_v" in item for item in items(other))
+    assert migrate(server, file) == 0, "its own state is as it was"
+
+
+def test_what_is_wrong_is_counted_where_it_is_not_shown(
+    server: ServerProcess, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(server, *(f"thing {number}" for number in range(23)))
+    assert migrate(server, file, "--verify") == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "and 3 more wrong",
+        "23 wrong: it is not as it should be.",
+    ]
+
+
+def test_a_server_of_ones_own_asks_for_no_credentials(
+    server: ServerProcess, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(server, "a")
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert migrate(server, file) == 0
+    assert "_v" in items(server)[0]
+    file.write_text(INTO_TABLE)
+    assert migrate(server, file.rename(tmp_path / "copying.py"), "--quiet-seconds", "0.1") == 0
+
+
+def test_a_clean_up_in_place_says_what_it_removed(
+    server: ServerProcess, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert migrate(server, file) == 0
+    state = file.with_name("added.state.json")
+    assert state.exists()
+    capsys.readouterr()
+    assert migrate(server, file, "--clean-up") == 0
+    assert capsys.readouterr().out == f"Removed the state, {state}.\n"
+    assert [each for each in file.parent.iterdir() if each.is_file()] == [file]
+
+
+def test_what_writes_nothing_makes_no_table_of_states(server: ServerProcess, file: Path) -> None:
+    put(server, "a")
+    assert migrate(server, file, "--dry-run", "--state-table", "states") == 0
+    assert migrate(server, file, "--verify", "--state-table", "states") == 1
+    assert server.call("ListTables", {})["TableNames"] == ["things"]
+
+
 def test_another_table_is_filled_followed_and_switched_to(
     server: ServerProcess, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -131,7 +195,13 @@ def test_another_table_is_filled_followed_and_switched_to(
     assert migrate(server, file, "--switch", *options) == 0
     assert "4 items, 4 compared; 4 expected, 4 found\nAll is as it should be." in capsys.readouterr().out
     assert [item["id"]["S"] for item in items(server, "new-things")] == ["a", "b", "c", "d"]
+    capsys.readouterr()
     assert migrate(server, file, "--clean-up", *options) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Removed the table new-things-ledger, the table new-things-leases.",
+        "The state stays, the item {'migration': {'S': 'renamed'}} of migrations: "
+        "it keeps new-things from being written to again.",
+    ]
     assert server.call("ListTables", {})["TableNames"] == ["migrations", "new-things", "things"]
 
 
@@ -190,9 +260,10 @@ def test_what_cannot_be_run_is_told_in_a_line(
         said = capsys.readouterr().err
         assert told in said
         assert said.startswith("torusdb: ")
+    assert sorted(each.suffix for each in tmp_path.iterdir() if each.is_file()) == [".py"] * 3, "nothing is left"
     monkeypatch.setitem(sys.modules, "boto3", None)
     assert migrate(server, file) == 1
-    assert capsys.readouterr().err == "torusdb: Migrations need boto3: pip install 'torusdb[aws]'\n"
+    assert "boto3 is needed: pip install 'torusdb[aws]'" in capsys.readouterr().err
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:

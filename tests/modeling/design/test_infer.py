@@ -77,6 +77,13 @@ def test_without_a_type_attribute_entities_are_told_apart_by_their_keys(store: S
     assert "# No attribute names the entity of an item" in found.source
 
 
+def test_a_text_that_is_in_the_key_comes_before_a_number_that_happens_to_be_written_alike() -> None:
+    items = [item(pk=f"PRODUCT#{number}", sk="INFO", sku=str(number), quantity=number) for number in (7, 8, 12)]
+    found = inferred(KEYED, items)
+    assert 'key = Key("PRODUCT#{sku}", "INFO")' in found.source
+    assert found.proof.exact == 3
+
+
 def test_numbers_and_binaries_as_keys() -> None:
     shape = TableShape("readings", KeyAttribute("device", "N"), KeyAttribute("raw", "B"))
     items = [item(device=number, raw=bytes([number, 1]), value=number + 0.5) for number in range(5)]

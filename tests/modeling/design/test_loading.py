@@ -92,6 +92,12 @@ def test_no_file() -> None:
         load_design("nowhere.py")
 
 
+@pytest.mark.parametrize("source", [".", "..", "./", "models/shop", ".shop", "shop.", ""])
+def test_neither_a_file_nor_a_module(source: str) -> None:
+    with pytest.raises(ModelError, match=r"is neither a Python file \(shop\.py\) nor a module \(shop\.model\)"):
+        load_design(source)
+
+
 def test_what_is_expected_is_checked(tmp_path: Path) -> None:
     (tmp_path / "expected.py").write_text(MODEL)
     module_design = load_design(tmp_path / "expected.py")

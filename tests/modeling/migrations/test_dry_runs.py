@@ -10,8 +10,10 @@ import pytest
 from tests.modeling.migrations.conftest import Stage, in_turns, new_things, thing, things
 from tests.modeling.migrations.test_converting import added, split
 from tests.modeling.migrations.test_ledgers import parts
+from torusdb.modeling import GlobalIndex, LocalIndex, Table, number_key
 from torusdb.modeling.migrations import LEAVE, FileState, Migration, NoState, Run, in_place, into_table
 from torusdb.modeling.migrations.dry_runs import ERRORS_SHOWN, EXAMPLES_MAX
+from torusdb.modeling.scalars import Item
 
 READS = {"DescribeTable", "Scan"}
 
@@ -50,6 +52,48 @@ def test_a_dry_run_into_another_table_says_what_the_run_takes(stage: Stage, tmp_
     assert found.counts == {"converted": 20}
     progress = Run(migration, stage.means(), NoState(), segments=1, runner=in_turns(), quiet_seconds=1).migrate()
     assert found.write_units == progress.write_units
+
+
+GENRES = GlobalIndex("genres", partition_key="genre", sort_key=number_key("x"))
+NAMES = GlobalIndex("names", partition_key="name", include=())
+TEXTS = LocalIndex("texts", sort_key="text", include=("size",))
+
+
+def shelf(name: str) -> Table:
+    return Table(name, partition_key="pk", sort_key="sk", indexes=[GENRES, NAMES, TEXTS])
+
+
+def reshelved(item: Item) -> Any:
+    """Changes, removes and brings keys of indexes, what they hold, what they don't, and moves every fifth item."""
+    number = int(item["x"]["N"])
+    made = {**item, "unseen": {"S": "u" * 1500}}
+    if number % 2:
+        made["genre"] = {"S": "other"}
+    if number % 3 == 0:
+        made.pop("name", None)
+    if number % 4 == 0:
+        made["size"] = {"N": "7"}
+    if number % 5 == 0:
+        made["sk"] = {"S": "moved"}
+    return [made, {**made, "sk": {"S": "part"}}] if number % 7 == 0 else made
+
+
+@pytest.mark.parametrize("is_in_place", [True, False])
+def test_indexes_are_counted(tmp_path: Path, is_in_place: bool) -> None:
+    old, new = shelf("shelf"), shelf("new-shelf")
+    stage = Stage(old)
+    for number in range(60):
+        text = {"text": "t" * (10 + 40 * number)} if number < 24 else {}
+        name = {"name": f"n{number}"} if number % 6 else {}
+        stage.put(old, {"sk": {"S": "a"}, **thing(f"{number}", x=number, size=number, genre="one", **text, **name)})
+    declare = in_place(old, version=2, marker="_v") if is_in_place else into_table(new, source=old)
+    migration = declare(reshelved)
+    found = dry(stage, migration, tmp_path)
+    progress = Run(migration, stage.means(), NoState(), segments=1, runner=in_turns(), quiet_seconds=1).migrate()
+    assert progress.counts["converted"] == 60
+    assert found.write_units == progress.write_units
+    assert found.index_units > found.write_units / 4
+    stage.close()
 
 
 def test_a_sample_stands_for_the_whole(stage: Stage, tmp_path: Path) -> None:

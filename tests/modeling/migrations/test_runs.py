@@ -173,7 +173,9 @@ def test_a_run_that_is_stopped_says_so_and_goes_on_later(stage: Stage, tmp_path:
     stage.put(things, *THINGS)
     means = stage.means()
     state = FileState(tmp_path / "state")
-    run = run_of(stage, in_version_2(added), state, means, watch=lambda progress: means.stop())
+    run = run_of(
+        stage, in_version_2(added), state, means, watch=lambda progress: progress.counts["read"] and means.stop()
+    )
     with pytest.raises(Stopped):
         run.migrate()
     assert 0 < sum("_v" in item for item in stage.items(things)) < 7
@@ -204,15 +206,15 @@ def test_another_number_of_segments_is_refused_unless_it_begins_again(stage: Sta
         run_of(stage, in_version_2(added), NoState(), segments=257).migrate()
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": 1}', "\x00", '{"format": 1, "positions": 3}'])
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": 2}', "\x00", '{"format": 2, "positions": 3}'])
 def test_a_damaged_state_is_told(stage: Stage, tmp_path: Path, text: str) -> None:
     (tmp_path / "state").write_text(text)
     with pytest.raises(MigrationError, match="holds no state of a migration, or a damaged one"):
         run_of(stage, in_version_2(added), FileState(tmp_path / "state")).migrate()
 
 
-def test_a_state_of_a_newer_version_is_told(stage: Stage, tmp_path: Path) -> None:
-    (tmp_path / "state").write_text('{"format": 2}')
+def test_a_state_of_another_version_is_told(stage: Stage, tmp_path: Path) -> None:
+    (tmp_path / "state").write_text('{"format": 3}')
     with pytest.raises(MigrationError, match="written by another version of TorusDB"):
         run_of(stage, in_version_2(added), FileState(tmp_path / "state")).migrate()
 

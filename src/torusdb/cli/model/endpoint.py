@@ -25,11 +25,20 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def client_of(options: argparse.Namespace) -> Iterator[Any]:
-    """A boto3 client; what fails there is told in a line, as what is wrong with a model is."""
+    """A boto3 client, as `clients_of` makes it."""
+    with clients_of(options, "dynamodb") as (client,):
+        yield client
+
+
+@contextmanager
+def clients_of(options: argparse.Namespace, *services: str, **settings: Any) -> Iterator[list[Any]]:
+    """boto3's clients for these services; what fails there is told in a line, as what is wrong with a model is.
+    `settings`: of botocore's Config."""
     from torusdb.modeling import ModelingError
 
     try:
         import boto3
+        from botocore.config import Config
         from botocore.exceptions import BotoCoreError, ClientError
     except ImportError as error:
         raise ModelingError(f"To ask an endpoint, boto3 is needed: pip install 'torusdb[aws]' ({error})") from None
@@ -40,8 +49,17 @@ def client_of(options: argparse.Namespace) -> Iterator[Any]:
             given = {"aws_access_key_id": LOCAL_KEY, "aws_secret_access_key": LOCAL_KEY}
         if options.endpoint_url and session.region_name is None:
             given["region_name"] = LOCAL_REGION
-        yield session.client("dynamodb", endpoint_url=options.endpoint_url, **given)
+        yield [_client(session, each, options.endpoint_url, config=Config(**settings), **given) for each in services]
     except (BotoCoreError, ClientError) as error:
+        raise ModelingError(str(error)) from error
+
+
+def _client(session: Any, service: str, endpoint_url: str | None, **given: Any) -> Any:
+    from torusdb.modeling import ModelingError
+
+    try:
+        return session.client(service, endpoint_url=endpoint_url, **given)
+    except ValueError as error:  # of a wrong URL
         raise ModelingError(str(error)) from error
 
 

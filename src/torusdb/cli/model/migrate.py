@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import AbstractContextManager
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from torusdb.cli.model.command import FAILED, Commands, design_command
+from torusdb.cli.model.endpoint import add_endpoint, clients_of
 
 if TYPE_CHECKING:
     from torusdb.modeling.migrations import DryRun, Follower, Migration, Progress, Run, State, Verification
@@ -42,12 +44,8 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--migration", metavar="NAME", help="Which, if FILE declares several.")
     _add_actions(parser)
     _add_pace(parser)
+    add_endpoint(parser)
     where = parser.add_argument_group("where")
-    where.add_argument("--endpoint-url", metavar="URL", help="Of a TorusDB server; without it the service in AWS.")
-    where.add_argument(
-        "--region", metavar="NAME", help="As AWS_DEFAULT_REGION or the profile has it. [of a server: us-east-1]"
-    )
-    where.add_argument("--profile", metavar="NAME", help="Of the AWS configuration.")
     where.add_argument("--table-name", metavar="NAME", help="What the table is called, if not as it is declared.")
     where.add_argument("--target-name", metavar="NAME", help="What the target of a copy is called.")
     states = where.add_mutually_exclusive_group()
@@ -66,7 +64,9 @@ def _add_actions(parser: argparse.ArgumentParser) -> None:
     actions.add_argument("--verify", action="store_true", help="Change nothing; say whether all is as it should be.")
     actions.add_argument("--follow", action="store_true", help="Keep the target of a copy current.")
     actions.add_argument("--switch", action="store_true", help="Bring the target up to date for good, and verify it.")
-    actions.add_argument("--clean-up", action="store_true", help="Remove the ledger and leases of what is done.")
+    actions.add_argument(
+        "--clean-up", action="store_true", help="Remove the state, or ledger and leases, of what is done."
+    )
     actions.add_argument("--resume", action="store_true", help="Go on, and refuse to begin.")
     actions.add_argument("--restart", action="store_true", help="Scan again; what is converted is passed by.")
 
@@ -98,12 +98,11 @@ def _add_pace(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from torusdb.cli.model.migration_progress import showing
-    from torusdb.modeling.migrations import MigrationError, Run, Stopped
+    from torusdb.modeling.migrations import Means, Run, Stopped
 
     declared = _migration(options.file, options.migration)
     migration = declared.called(options.table_name, options.target_name)
-    means = _means(options)
-    with showing(means, migration) as watch:
+    with _clients(options) as clients, showing(means := Means(*clients), migration) as watch:
         made = Run(
             migration,
             means,
@@ -120,10 +119,6 @@ def run(options: argparse.Namespace) -> int:
         except (KeyboardInterrupt, Stopped):
             print("torusdb: stopped; the same command goes on where it stands", file=sys.stderr)
             return INTERRUPTED
-        except Exception as error:
-            if not _is_of_the_client(error):
-                raise
-            raise MigrationError(str(error)) from error
 
 
 def _act(options: argparse.Namespace, made: Run) -> int:
@@ -138,9 +133,7 @@ def _act(options: argparse.Namespace, made: Run) -> int:
     if options.follow:
         made.follow(_tell_lag)
     if options.clean_up:
-        made.clean_up()
-        print("Removed the tables of the migration's own.")
-        return 0
+        return _tell_clean_up(made, made.clean_up())
     if options.resume and not _is_begun(made.state):
         raise MigrationError(f"There is no run to go on with: {made.state.where} holds no state")
     return _tell_progress(made, made.migrate(restart=options.restart))
@@ -176,41 +169,22 @@ def _state(options: argparse.Namespace, migration: Migration, means: Any) -> Sta
         folder = Path(options.file).parent if options.file.endswith(".py") else Path()
         return FileState(options.state or folder / f"{migration.name}.state.json")
     table = Table(options.state_table, partition_key="migration")
-    tables.ensure(table, means)
+    if not (options.dry_run or options.verify):  # which write nothing
+        tables.ensure(table, means)
     key = {"migration": {"S": migration.name}}
-    return TableState(table, key, means.client, now=means.now, sleep=means.wait)
+    return TableState(table, key, means.client, now=means.now, sleep=means.wait, tell=_tell)
 
 
-def _means(options: argparse.Namespace) -> Any:
-    from torusdb.modeling.migrations import Means, MigrationError
+def _clients(options: argparse.Namespace) -> AbstractContextManager[list[Any]]:
     from torusdb.modeling.migrations.progress import SEGMENTS_MAX
 
-    try:
-        import boto3
-        from botocore.config import Config
-    except ModuleNotFoundError:
-        raise MigrationError("Migrations need boto3: pip install 'torusdb[aws]'") from None
-    try:
-        session = boto3.Session(profile_name=options.profile, region_name=options.region)
-        # A server of one's own answers whatever the region; the service has to be asked in the right one.
-        region = session.region_name or ("us-east-1" if options.endpoint_url else None)
-        workers = SEGMENTS_MAX + 2  # and the follower, and the main thread
-        config = Config(max_pool_connections=workers, retries={"mode": "standard", "max_attempts": 4})
-        made = [
-            session.client(name, region_name=region, endpoint_url=options.endpoint_url, config=config)
-            for name in ("dynamodb", "dynamodbstreams")
-        ]
-    except Exception as error:
-        if not (_is_of_the_client(error) or isinstance(error, ValueError)):  # the latter of a wrong URL
-            raise
-        raise MigrationError(str(error)) from error
-    return Means(*made)
+    workers = SEGMENTS_MAX + 2  # and the follower, and the main thread
+    retries = {"mode": "standard", "max_attempts": 4}
+    return clients_of(options, "dynamodb", "dynamodbstreams", max_pool_connections=workers, retries=retries)
 
 
-def _is_of_the_client(error: Exception) -> bool:
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    return isinstance(error, BotoCoreError | ClientError)
+def _tell(text: str) -> None:
+    print(f"torusdb: {text}", file=sys.stderr, flush=True)
 
 
 def _tell_progress(made: Run, progress: Progress) -> int:
@@ -219,7 +193,7 @@ def _tell_progress(made: Run, progress: Progress) -> int:
     counts = ", ".join(f"{count:,} {name}" for name, count in progress.counts.items()) or "nothing to convert"
     print(f"{progress.migration}: {counts}")
     print(f"{progress.read_units:,.1f} read and {progress.write_units:,.1f} write units, {progress.seconds:,.0f} s")
-    _tell_errors(progress.errors)
+    _tell_some("refused", progress.errors, len(progress.errors))
     if progress.phase == DONE:
         print("Done.")
     elif progress.phase == SCANNING:
@@ -229,17 +203,28 @@ def _tell_progress(made: Run, progress: Progress) -> int:
     return FAILED if progress.errors else 0
 
 
-def _tell_errors(errors: dict[str, str]) -> None:
-    for key, message in errors.items():
-        print(f"refused {key}: {message}")
+def _tell_some(what: str, told: dict[str, str], count: int) -> None:
+    """Items by their keys, and how many there are besides."""
+    for key, message in told.items():
+        print(f"{what} {key}: {message}")
+    if count > len(told):
+        print(f"and {count - len(told):,} more {what}")
 
 
 def _tell_verification(found: Verification) -> int:
     print(f"{found.items:,} items, {found.compared:,} compared; {found.expected:,} expected, {found.found:,} found")
-    for key, what in found.wrong.items():
-        print(f"wrong {key}: {what}")
+    _tell_some("wrong", found.wrong, found.wrong_count)
     print("All is as it should be." if found.is_right else f"{found.wrong_count:,} wrong: it is not as it should be.")
     return 0 if found.is_right else FAILED
+
+
+def _tell_clean_up(made: Run, removed: list[str]) -> int:
+    print(f"Removed {', '.join(removed)}." if removed else "There was nothing left to remove.")
+    if made.migration.marker is None:
+        print(
+            f"The state stays, {made.state.where}: it keeps {made.migration.target.name} from being written to again."
+        )
+    return 0
 
 
 def _tell_dry_run(made: Run, found: DryRun) -> int:
@@ -253,9 +238,10 @@ def _tell_dry_run(made: Run, found: DryRun) -> int:
         for each in after or [{}]:
             print("\n".join(difference_lines(before, each)) if each else f"- {before}")
     print()
-    _tell_errors(found.errors)
+    _tell_some("refused", found.errors, found.counts["refused"])
     reads, writes = (ceil(found.whole(each)) for each in (found.read_units, found.write_units))
-    print(f"The whole: about {reads:,} read and {writes:,} write units, without those of indexes;")
+    indexes = ceil(found.whole(found.index_units))
+    print(f"The whole: about {reads:,} read and {writes:,} write units, {indexes:,} of them for indexes;")
     print(f"paid by request (us-east-1) about {found.price:,.2f} USD")
     if found.seconds is not None:
         print(f"at the pace that was asked for {found.seconds:,.0f} s at least")

@@ -59,16 +59,18 @@ class Pace:
             self._total = int(answer["Table"]["ItemCount"])
         return self._total
 
-    def rate(self, progress: Progress) -> float:
-        """Items a second of this run."""
+    def rate(self, progress: Progress) -> float | None:
+        """Items a second of this run, None until it is known. A run is shown from before its first item on."""
         now, read = self._means.now(), progress.counts["read"]
         if self._began is None:
             self._began = (now, read)
-        return (read - self._began[1]) / max(now - self._began[0], 1e-9) if now > self._began[0] else 0.0
+        began, before = self._began
+        return (read - before) / (now - began) if now > began else None
 
     def told(self, progress: Progress) -> str:
+        rate = self.rate(progress)
         units = f"{progress.read_units:,.0f} RCU {progress.write_units:,.0f} WCU"
-        return f"{self.rate(progress):,.0f}/s  {units}  {len(progress.errors)} refused"
+        return f"{'' if rate is None else f'{rate:,.0f}/s  '}{units}  {len(progress.errors)} refused"
 
 
 class Lines:

@@ -86,8 +86,11 @@ class Templates:
         return text if not text[-1:].isdigit() or len(column) >= SHARED_ITEMS_MIN else None
 
     def _placeholder(self, column: Sequence[str], items: Sequence[int], *, sorts: bool) -> str | None:
-        """The attribute that these texts are of, and how it is written."""
-        for name, known in self.known.items():
+        """The attribute that these texts are of, and how it is written. A text of the item's own comes before a number
+        that is written alike, which may be a coincidence."""
+        added = {each.name for each in self.added}
+        by_likeness = sorted(self.known.items(), key=lambda each: each[1].codec.plain is not str or each[0] in added)
+        for name, known in by_likeness:
             values = [known.values[index] for index in items]
             if any(value is None for value in values):
                 continue

@@ -60,6 +60,8 @@ def load_module(source: str) -> ModuleType:
     path = Path(source).resolve() if source.endswith(".py") else None
     if path is not None and not path.is_file():
         raise ModelError(f"There is no file {source}")
+    if path is None and ("/" in source or "\\" in source or not all(source.split("."))):
+        raise ModelError(f"{source} is neither a Python file (shop.py) nor a module (shop.model): name one of these")
     root, name = _root_and_name(path) if path is not None else (Path.cwd(), source)
     sys.path.insert(0, str(root))
     try:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from torusdb.modeling.migrations.driving import Driver
 from torusdb.modeling.migrations.errors import ItemRefused, MigrationError
-from torusdb.modeling.migrations.ledgers import follow_work
+from torusdb.modeling.migrations.ledgers import follow_work, leases_of, ledger_of
 from torusdb.modeling.migrations.migration import Migration
 from torusdb.modeling.migrations.progress import Progress, key_of_text, key_text
 from torusdb.modeling.migrations.scanning import Recorder
@@ -18,10 +18,6 @@ RECORDS_KEPT_SECONDS: Final = 24 * 3600.0
 QUIET_WAIT_SECONDS: Final = 300.0
 """How long a table may take to become quiet whose stream has been caught up with."""
 RECORDS_SAFE_SECONDS: Final = RECORDS_KEPT_SECONDS - 3600.0
-
-
-def leases_of(migration: Migration) -> str:
-    return f"{migration.target.name}-leases"
 
 
 class Follower:
@@ -35,8 +31,8 @@ class Follower:
         self._driver = driver
         self._recorder = recorder
         self.lag_seconds = 0.0
-        self._records = 0
-        """Of the last step."""
+        self._records = self._own_records = 0
+        """Of the last step; the latter of a state that is kept in the source."""
         self._leases = LeaseTable(means.client, leases_of(migration), stream_arn, means.wait)
         self._leases.ensure()
         self._consumer = Consumer(
@@ -52,16 +48,17 @@ class Follower:
         )
 
     def step(self) -> bool:
-        """Whether there was anything to do. Raises MigrationError where records are lost."""
+        """Whether there was anything to do. That the run keeps its state is nothing, or it would never become quiet.
+        Raises MigrationError where records are lost."""
         from torusdb.streams import HandlerFailed
 
-        self.lag_seconds, self._records = 0.0, 0
+        self.lag_seconds, self._records, self._own_records = 0.0, 0, 0
         try:
             busy = self._consumer.step()
         except HandlerFailed as failed:
             raise failed.__cause__ or failed from None
         self._recorder.progress.followed_at = self._driver.means.wall()
-        return busy
+        return busy and not (self._own_records and not self._records)
 
     def follow_until_current(self, seconds: float) -> None:
         """Until what is handled is no older than this, or there has been nothing to do for so long: a source that is
@@ -119,13 +116,17 @@ class Follower:
         self._consumer.close()
 
     def _handle(self, shard_id: str, records: list[dict[str, Any]]) -> None:
-        keys = {key_text(record["dynamodb"]["Keys"]): record["dynamodb"]["Keys"] for record in records}
+        source, is_own = self._migration.source.name, self._recorder.state.is_own
+        everything = [record["dynamodb"]["Keys"] for record in records]
+        changed = [key for key in everything if not is_own(source, key)]
+        keys = {key_text(key): key for key in changed}
         told = [self._bring(key) for key in keys.values()]
         created = records[-1]["dynamodb"].get("ApproximateCreationDateTime")
         if created is not None:  # boto3 gives a time, others may give what is on the wire
             seconds = created.timestamp() if isinstance(created, datetime) else float(created)
             self.lag_seconds = max(self.lag_seconds, self._driver.means.wall() - seconds)
-        self._records += len(records)
+        self._records += len(changed)
+        self._own_records += len(records) - len(changed)
         self._recorder.followed(len(keys))
         if any(told):
             # Before the consumer's checkpoint: a refused item is known, whatever happens.
@@ -146,7 +147,7 @@ class Follower:
 
 
 def lost(migration: Migration) -> MigrationError:
-    names = ", ".join([migration.target.name, f"{migration.target.name}-ledger", leases_of(migration)])
+    names = ", ".join([migration.target.name, ledger_of(migration).name, leases_of(migration)])
     return MigrationError(
         "Records of the stream are gone that were not handled within their 24 hours, so that the target cannot be made "
         f"current: remove the tables {names} and the state, and begin again"

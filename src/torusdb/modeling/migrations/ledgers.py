@@ -24,7 +24,8 @@ from typing import Any, Final, Literal, TypeAlias
 from torusdb.modeling.cursors import key_of_plain, plain_key
 from torusdb.modeling.expressions import Placeholders
 from torusdb.modeling.migrations.conversion import key_of
-from torusdb.modeling.migrations.errors import ItemRefused
+from torusdb.modeling.migrations.driving import Means
+from torusdb.modeling.migrations.errors import ItemRefused, MigrationError
 from torusdb.modeling.migrations.migration import Migration
 from torusdb.modeling.migrations.progress import key_text
 from torusdb.modeling.migrations.retries import failed_conditions, refusal_of
@@ -32,18 +33,46 @@ from torusdb.modeling.migrations.writing import Member, delete, put, put_new, re
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import Work
 from torusdb.modeling.table import Table
+from torusdb.streams.calls import attempt
 
 Result: TypeAlias = Literal["converted", "already", "left", "removed"]
 
 ENTRY_KEY: Final = "source"
 KEY_TEXT_BYTES_MAX: Final = 1024
 """A longer one stands in the ledger by its hash: a key attribute has 2,048 bytes at most."""
+TABLES_ENTRY: Final = "tables"
+"""Says which tables the ledger is of. Keys as texts are JSON or hashes, and never this."""
 TURNS_MAX: Final = 20
 """Of one item that others bring over each time before it is written."""
 
 
 def ledger_of(migration: Migration) -> Table:
     return Table(f"{migration.target.name}-ledger", partition_key=ENTRY_KEY)
+
+
+def leases_of(migration: Migration) -> str:
+    """The table of the stream's consumer."""
+    return f"{migration.target.name}-leases"
+
+
+def bind(migration: Migration, means: Means, identities: dict[str, str]) -> None:
+    """Has the ledger know which tables it is of. What it says was brought over would be missing in others of their
+    names, so it is refused there."""
+    ledger = ledger_of(migration)
+    entry: Item = {ENTRY_KEY: {"S": TABLES_ENTRY}, **{role: {"S": each} for role, each in identities.items()}}
+    try:
+        attempt(means.wait, means.client.put_item, **put_new(ledger, entry)["Put"])
+    except Exception as error:
+        if failed_conditions(error) is None:
+            raise
+        key = {ENTRY_KEY: entry[ENTRY_KEY]}
+        found = attempt(means.wait, means.client.get_item, TableName=ledger.name, Key=key, ConsistentRead=True)
+        if found.get("Item") != entry:
+            raise MigrationError(
+                f"The table {ledger.name} is the ledger of other tables of the names {migration.source.name} and "
+                f"{migration.target.name}: remove it and {leases_of(migration)}, and begin anew (--restart) with an "
+                "empty target"
+            ) from error
 
 
 def copy_work(migration: Migration, item: Item) -> Work[Result]:

@@ -12,9 +12,10 @@ from torusdb.modeling.migrations.errors import MigrationError
 from torusdb.modeling.migrations.migration import IN_PLACE, Migration
 from torusdb.modeling.scalars import Item
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 SEGMENTS_MAX: Final = 256
-"""Each is a worker; positions of so many fit into an item, unless keys are longer than 1 KB."""
+"""Each is a worker; positions of so many fit into an item, unless keys are longer than 1 KB (then TableState
+refuses them)."""
 ERRORS_MAX: Final = 200
 """All are kept, and fit into an item, unless keys are longer than 1 KB; with more of them the run ends."""
 ERROR_TEXT_MAX: Final = 500
@@ -38,7 +39,8 @@ def key_of_text(text: str) -> Item:
 class Progress:
     """`positions`: of each segment. `counts`: of items, by what became of them, and "read". `errors`: what items were
     refused for, by key. `seconds`, `read_units`, `write_units`: over all runs. `stream`: that is followed;
-    `followed_at`: when, by the world's clock, it was last asked for what is new."""
+    `followed_at`: when, by the world's clock, it was last asked for what is new. `tables`: which the source and the
+    target are, as `tables.identity` has it."""
 
     migration: str
     version: int
@@ -54,6 +56,7 @@ class Progress:
     write_units: float = 0.0
     stream: str | None = None
     followed_at: float | None = None
+    tables: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def new(cls, migration: Migration, segments: int) -> Progress:
@@ -91,7 +94,10 @@ class Progress:
             content: dict[str, Any] = json.loads(text)
             found = content.pop("format")
             if found != FORMAT:
-                raise MigrationError(f"{where} was written by another version of TorusDB (format {found})")
+                raise MigrationError(
+                    f"{where} was written by another version of TorusDB (format {found}): give this run a state of its "
+                    "own (--state OTHER); what is converted is passed by"
+                )
             content["positions"] = [
                 each if isinstance(each, bool) else key_of_plain(each) for each in content["positions"]
             ]
@@ -115,6 +121,17 @@ class Progress:
                 f"{where} holds a run of {self.segments} segments, not {segments}: go on with {self.segments}, "
                 "or begin again (restart)"
             )
+
+    def check_tables(self, found: dict[str, str], where: str) -> None:
+        """That it is of these tables, and not of others of their names."""
+        for role, name in (("source", self.source), ("target", self.target)):
+            was, now = self.tables.get(role), found.get(role)
+            if was != now:
+                raise MigrationError(
+                    f"{where} holds the state of a run on another table {name}: that was {was or 'not there'}, and "
+                    f"this is {now or 'not there'}. Give this run a state of its own (--state OTHER), or begin anew "
+                    "with this table (--restart)"
+                )
 
 
 def _segments(count: int) -> int:

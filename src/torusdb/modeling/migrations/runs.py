@@ -12,8 +12,8 @@ from torusdb.modeling.migrations.converting import convert_work
 from torusdb.modeling.migrations.driving import Driver, Means, Runner, in_threads
 from torusdb.modeling.migrations.dry_runs import DryRun, dry_run
 from torusdb.modeling.migrations.errors import MigrationError
-from torusdb.modeling.migrations.following import Follower, check_records_are_there, leases_of, lost
-from torusdb.modeling.migrations.ledgers import copy_work, ledger_of
+from torusdb.modeling.migrations.following import Follower, check_records_are_there, lost
+from torusdb.modeling.migrations.ledgers import bind, copy_work, leases_of, ledger_of
 from torusdb.modeling.migrations.migration import Migration
 from torusdb.modeling.migrations.pacing import Pacer, rates
 from torusdb.modeling.migrations.progress import DONE, FOLLOWING, SCANNING, Progress
@@ -54,10 +54,11 @@ class Run:
     def migrate(self, *, restart: bool = False) -> Progress:
         """In place: converts all. Into a table: copies all, and follows the stream until the target is current. Goes on
         where the state says that it stood; with `restart` scans everything again (what is converted is passed by)."""
-        with self._session(restart=restart) as (recorder, driver):
+        with self._session(self._make_tables, restart=restart) as (recorder, driver):
             progress = recorder.progress
             if progress.phase == DONE:
                 return progress
+            self.watch(progress)
             if self.migration.marker is not None:
                 self._convert(recorder, driver)
                 return progress
@@ -69,19 +70,19 @@ class Run:
 
     def follow(self, each: Callable[[Follower], Any]) -> None:
         """Keeps the target current until the run is stopped (`means.stop()`, or what `each` raises)."""
-        with self._session() as (recorder, driver):
-            self._require_copied(recorder.progress)
-            with self._following(recorder, driver) as follower:
-                while True:
-                    follower.follow_until_current(min(FOLLOW_SECONDS, self.quiet_seconds))
-                    each(follower)
+        with (
+            self._session(self._require_copied) as (recorder, driver),
+            self._following(recorder, driver) as follower,
+        ):
+            while True:
+                follower.follow_until_current(min(FOLLOW_SECONDS, self.quiet_seconds))
+                each(follower)
 
     def switch(self, *, share: float = 1.0) -> Verification:
         """For when the programs that write to the source have stopped: brings over what is still to come, and says
         whether the target is what it should be. If it is, the migration is done."""
-        with self._session() as (recorder, driver):
+        with self._session(self._require_copied) as (recorder, driver):
             progress = recorder.progress
-            self._require_copied(progress)
             with self._following(recorder, driver) as follower:
                 follower.follow_until_quiet(self.quiet_seconds)
                 follower.retry_refused()
@@ -105,13 +106,16 @@ class Run:
         found.seconds = found.seconds_at(driver.pacer)
         return found
 
-    def clean_up(self) -> None:
-        """Removes the ledger and the leases of a migration that is done."""
-        with self._session() as (recorder, _):
-            if recorder.progress.phase != DONE:
-                raise MigrationError(f"The migration {self.migration.name} is not done: its ledger is still needed")
-        tables.remove(ledger_of(self.migration).name, self.means)
-        tables.remove(leases_of(self.migration), self.means)
+    def clean_up(self) -> list[str]:
+        """Removes what a migration that is done has made for itself, and says what that was. In place: its state. Into
+        a table: the ledger and the leases; the state stays, and keeps the target, which is in use by now, from being
+        written to again."""
+        with self._session(self._require_done):
+            if self.migration.marker is not None:
+                self.state.remove()
+                return [f"the state, {self.state.where}"]
+            names = (ledger_of(self.migration).name, leases_of(self.migration))
+            return [f"the table {name}" for name in names if tables.remove(name, self.means)]
 
     def driver(self) -> Driver:
         """At the pace that was asked for. Raises MigrationError where a table isn't there, or is another."""
@@ -128,15 +132,15 @@ class Run:
     # -- what they are made of
 
     @contextmanager
-    def _session(self, *, restart: bool = False) -> Iterator[tuple[Recorder, Driver]]:
-        """While it lasts the state is this run's."""
+    def _session(
+        self, prepare: Callable[[Progress], None], *, restart: bool = False
+    ) -> Iterator[tuple[Recorder, Driver]]:
+        """While it lasts the state is this run's. `prepare` makes what is needed, or refuses, before anything is
+        done."""
         kept = self.state.take()
         try:
             progress = self._progress(kept, restart)
-            if self.migration.marker is None and progress.phase != DONE:
-                tables.describe(self.migration.source, self.means)
-                tables.ensure(self.migration.target, self.means)
-                tables.ensure(ledger_of(self.migration), self.means)
+            prepare(progress)
             driver = self.driver()
             yield Recorder(progress, self.state, self.means, driver.pacer, self.watch), driver
         finally:
@@ -147,11 +151,32 @@ class Run:
             return Progress.new(self.migration, self._segments(SEGMENTS))
         progress = Progress.from_json(kept, self.state.where)
         progress.check(self.migration, None if restart else self.segments, self.state.where)
+        found = self._identities()
+        if restart and progress.tables != found:  # what was done to others is nothing to these
+            return Progress.new(self.migration, self._segments(progress.segments))
+        progress.check_tables(found, self.state.where)
         if restart and self.migration.marker is None:
             self._require_undone(progress)
         if restart:
             progress.begin_again(self._segments(progress.segments))
         return progress
+
+    def _identities(self) -> dict[str, str]:
+        """Which tables these are, of the two that there are."""
+        found = {"source": tables.identity(tables.describe(self.migration.source, self.means))}
+        if self.migration.marker is None:
+            target = tables.find(self.migration.target.name, self.means)
+            found |= {} if target is None else {"target": tables.identity(target)}
+        return found
+
+    def _make_tables(self, progress: Progress) -> None:
+        if self.migration.marker is None and progress.phase != DONE:
+            tables.describe(self.migration.source, self.means)
+            tables.ensure(self.migration.target, self.means)
+            tables.ensure(ledger_of(self.migration), self.means)
+        progress.tables = self._identities()
+        if self.migration.marker is None and progress.phase != DONE:
+            bind(self.migration, self.means, progress.tables)
 
     def _segments(self, otherwise: int) -> int:
         return otherwise if self.segments is None else self.segments
@@ -216,6 +241,15 @@ class Run:
         self._require_undone(progress)
         if progress.phase == SCANNING:
             raise MigrationError(f"The migration {self.migration.name} has not copied everything yet: run it first")
+
+    def _require_done(self, progress: Progress) -> None:
+        if progress.phase != DONE:
+            needed = (
+                "it has nothing to clean up yet" if self.migration.marker is not None else "its ledger is still needed"
+            )
+            raise MigrationError(
+                f"The migration {self.migration.name} is not done, by the state in {self.state.where}: {needed}"
+            )
 
     def _require_undone(self, progress: Progress) -> None:
         """Into a table. After the switch programs write to the target, and it is no longer to follow the source."""

@@ -20,7 +20,7 @@ Description = dict[str, Any]
 
 def describe(table: Table, means: Means) -> Description:
     """Raises MigrationError where it isn't there, or has another key."""
-    found = _describe(table.name, means)
+    found = find(table.name, means)
     if found is None:
         raise MigrationError(f"There is no table {table.name}")
     keys = [each["AttributeName"] for each in found["KeySchema"]]
@@ -32,9 +32,14 @@ def describe(table: Table, means: Means) -> Description:
     return found
 
 
+def identity(found: Description) -> str:
+    """Of a table as it is described: one of the same name at another endpoint, or made again, has another."""
+    return f"{found['TableArn']} {found.get('TableId', '')}".strip()
+
+
 def ensure(table: Table, means: Means) -> Description:
     """Makes it from its declaration if it isn't there, and waits until it can be used."""
-    if _describe(table.name, means) is None:
+    if find(table.name, means) is None:
         try:
             means.client.create_table(**table.create_parameters())
         except Exception as error:
@@ -58,16 +63,18 @@ def ensure_stream(table: Table, means: Means) -> str:
     return arn
 
 
-def remove(name: str, means: Means) -> None:
-    """Nothing where it isn't there."""
+def remove(name: str, means: Means) -> bool:
+    """Whether it was there."""
     try:
         means.client.delete_table(TableName=name)
     except Exception as error:
         if error_code(error) != NOT_FOUND:
             raise
+        return False
+    return True
 
 
-def _describe(name: str, means: Means) -> Description | None:
+def find(name: str, means: Means) -> Description | None:
     try:
         found: Description = attempt(means.wait, means.client.describe_table, TableName=name)["Table"]
     except Exception as error:
@@ -78,7 +85,7 @@ def _describe(name: str, means: Means) -> Description | None:
 
 
 def _wait_for_table(name: str, means: Means) -> None:
-    _wait(lambda: (_describe(name, means) or {}).get("TableStatus") == "ACTIVE", f"The table {name}", means)
+    _wait(lambda: (find(name, means) or {}).get("TableStatus") == "ACTIVE", f"The table {name}", means)
 
 
 def _stream_status(arn: str, means: Means) -> str:
