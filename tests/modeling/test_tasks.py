@@ -14,7 +14,7 @@ from tests.modeling.test_async import Async
 from torusdb import Database
 from torusdb.modeling import AsyncStore, Get, Put, Read, Ref, Store, Task, TransactionFailed, Update
 from torusdb.modeling.context import Context
-from torusdb.modeling.steps import Blocking, Work
+from torusdb.modeling.steps import Outside, Work
 from torusdb.modeling.tasks import read_work, transaction_work, work_of
 
 
@@ -50,7 +50,7 @@ class CallOut(Task[str]):
 
     def work(self, context: Context) -> Work[str]:
         try:
-            answer: str = yield Blocking(self.function)
+            answer: str = yield Outside(self.function)
         except OSError as error:
             return f"failed: {error}"
         return answer

@@ -2,7 +2,7 @@
 sent what came of them; a driver (`store`) runs it on a client, with or without async.
 
 A `Request` is answered with the client's response, or its exception is raised at the yield; `Together` with the
-responses in order; `Pause` with nothing; `Ask` and `Blocking` with what their functions give."""
+responses in order; `Pause` with nothing; `Ask` and `Outside` with what their functions give."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Together(NamedTuple):
     requests: list[Request]
 
 
-class Blocking(NamedTuple):
+class Outside(NamedTuple):
     """Something that the database is not asked for, such as an object in another store. The function may block: with
     async it runs in a thread."""
 
@@ -45,7 +45,7 @@ class Ask(NamedTuple):
     function: Callable[[], Any]
 
 
-Step: TypeAlias = Request | Together | Pause | Ask | Blocking
+Step: TypeAlias = Request | Together | Pause | Ask | Outside
 Work: TypeAlias = Generator[Step, Any, T]
 
 

@@ -16,7 +16,7 @@ from torusdb.modeling.queries import Count
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.results import AsyncResults, Results
 from torusdb.modeling.shards import random_float
-from torusdb.modeling.steps import Ask, Blocking, Pause, Request, Step, Together, Work, drive, drive_async
+from torusdb.modeling.steps import Ask, Outside, Pause, Request, Step, Together, Work, drive, drive_async
 from torusdb.modeling.table import Table
 from torusdb.modeling.tasks import Plan, Task, work_of
 from torusdb.modeling.transact_gets import TransactGet, transact_get_work
@@ -231,7 +231,7 @@ class Store(_Store):
             return getattr(self._client, step.method)(**step.parameters)
         if type(step) is Together:
             return self._do_together(step.requests)
-        if type(step) is Ask or type(step) is Blocking:
+        if type(step) is Ask or type(step) is Outside:
             return step.function()
         assert isinstance(step, Pause)
         if self._sleep is None:
@@ -370,7 +370,7 @@ class AsyncStore(_Store):
             return await step.function()
         if type(step) is Together:
             return await asyncio.gather(*(self._do(each) for each in step.requests))
-        if type(step) is Blocking:
+        if type(step) is Outside:
             return await asyncio.to_thread(step.function)
         assert isinstance(step, Pause)
         return await (self._sleep or asyncio.sleep)(step.seconds_max * self._random())

@@ -31,7 +31,7 @@ from torusdb.modeling.errors import ConditionFailed, ModelError, ModelingError, 
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.pages import Pages
 from torusdb.modeling.plans import Delete, Get, Put, Ref, Update, Write, model_of, ref_of
-from torusdb.modeling.steps import Blocking, Work
+from torusdb.modeling.steps import Outside, Work
 from torusdb.modeling.tasks import Task, transaction_work, work_of
 
 E = TypeVar("E", bound=Entity)
@@ -145,11 +145,11 @@ class Contents(Generic[E, L]):
         update = Update(Ref(self.loose, object=name), *actions)
         yield from attempted(lambda: work_of(update, context))
 
-    def read(self, name: str) -> Blocking:
-        return Blocking(lambda: self.objects.read(name))
+    def read(self, name: str) -> Outside:
+        return Outside(lambda: self.objects.read(name))
 
     def remove(self, name: str, context: Context) -> Work[None]:
-        yield Blocking(lambda: self.objects.delete(name))
+        yield Outside(lambda: self.objects.delete(name))
         yield from work_of(self.forget(name), context)
 
 
@@ -172,7 +172,7 @@ class _Putting(Task[None], Generic[E, L]):
         # The tokens: what a client sends again because the answer was lost must neither fail nor be done later, when it
         # would make an object loose that an item refers to.
         yield from transaction_work([contents.begin(name, context)], context, token=f"new-{name}")
-        yield Blocking(lambda: contents.objects.write(name, self.content))
+        yield Outside(lambda: contents.objects.write(name, self.content))
         try:
             yield from transaction_work(writes, context, token=f"use-{name}")
         except TransactionFailed:
@@ -252,5 +252,5 @@ class _Sweeping(Task[int], Generic[E, L]):
             yield from contents.doom(name, SWEPT, context)
         except ConditionFailed:
             return 0  # its writer has come to an end
-        yield Blocking(lambda: contents.objects.delete(name))
+        yield Outside(lambda: contents.objects.delete(name))
         return 1
