@@ -75,7 +75,7 @@ def test_a_finding_that_is_an_error_fails_a_build(tmp_path: Path, capsys: pytest
 from torusdb.modeling import *
 from torusdb.modeling.design import *
 indexes = [LocalIndex(f"i{number}", sort_key=f"sk{number}") for number in range(6)]
-t = Table("t", partition_key="pk", sort_key="sk", indexes=indexes)
+t = Table("things", partition_key="pk", sort_key="sk", indexes=indexes)
 class Note(Entity, table=t):
     key = Key("NOTE#{id}", "NOTE")
     id: Attr[str]

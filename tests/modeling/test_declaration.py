@@ -366,16 +366,16 @@ def test_a_refused_entity_is_not_in_its_table(table: Table) -> None:
     ("make", "refusal"),
     [
         (
-            lambda: Table("t", partition_key="a", indexes=[GlobalIndex("i", partition_key=number_key("a"))]),
-            "Table t has the key attribute a with two types, S and N",
+            lambda: Table("things", partition_key="a", indexes=[GlobalIndex("wide", partition_key=number_key("a"))]),
+            "Table things has the key attribute a with two types, S and N",
         ),
         (
-            lambda: Table("t", partition_key="_type"),
-            "Table t has the key attribute _type, which names the entity: choose another",
+            lambda: Table("things", partition_key="_type"),
+            "Table things has the key attribute _type, which names the entity: choose another",
         ),
         (
-            lambda: GlobalIndex("i", partition_key=["a", "b", "c", "d", "e"]),
-            "The index i needs 1 to 4 attributes of the partition key, and up to as many of the sort key",
+            lambda: GlobalIndex("wide", partition_key=["a", "b", "c", "d", "e"]),
+            "The index wide needs 1 to 4 attributes of the partition key, and up to as many of the sort key",
         ),
     ],
 )
@@ -391,13 +391,13 @@ def test_a_table_is_made_as_declared() -> None:
         partition_key=binary_key("b"),
         sort_key=number_key("n"),
         indexes=[
-            GlobalIndex("g", partition_key=["p", "q"], sort_key=["r", "s"], include=["x"]),
-            GlobalIndex("h", partition_key="p", include=()),
-            LocalIndex("l", sort_key="ls"),
+            GlobalIndex("many", partition_key=["p", "q"], sort_key=["r", "s"], include=["x"]),
+            GlobalIndex("few", partition_key="p", include=()),
+            LocalIndex("lsi", sort_key="ls"),
         ],
     )
     assert table.create_parameters() == {
-        "TableName": "t",
+        "TableName": "things",
         "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": "SBN"["bn".find(name) + 1]} for name in "bnpqrs"
@@ -406,7 +406,7 @@ def test_a_table_is_made_as_declared() -> None:
         "KeySchema": [{"AttributeName": "b", "KeyType": "HASH"}, {"AttributeName": "n", "KeyType": "RANGE"}],
         "GlobalSecondaryIndexes": [
             {
-                "IndexName": "g",
+                "IndexName": "many",
                 "KeySchema": [
                     {"AttributeName": name, "KeyType": kind}
                     for name, kind in zip("pqrs", ["HASH"] * 2 + ["RANGE"] * 2, strict=True)
@@ -414,14 +414,14 @@ def test_a_table_is_made_as_declared() -> None:
                 "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x"]},
             },
             {
-                "IndexName": "h",
+                "IndexName": "few",
                 "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
                 "Projection": {"ProjectionType": "KEYS_ONLY"},
             },
         ],
         "LocalSecondaryIndexes": [
             {
-                "IndexName": "l",
+                "IndexName": "lsi",
                 "KeySchema": [{"AttributeName": "b", "KeyType": "HASH"}, {"AttributeName": "ls", "KeyType": "RANGE"}],
                 "Projection": {"ProjectionType": "ALL"},
             }
