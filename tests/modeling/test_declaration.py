@@ -307,8 +307,16 @@ REFUSALS: list[tuple[Callable[[Table], Any], str]] = [
         "give one of them an index of its own, or an item",
     ),
     (partition_of_a_local_index, "Thing.by is of a local index, whose partition key is the table's: give sort= only"),
-    (same_key, "Other.key and Thing.key can be the same key of the table things"),
-    (same_key_in_disguise, "Other.key and Thing.key can be the same key of the table things"),
+    (
+        same_key,
+        "Other.key ('A#{name}', 'A') and Thing.key ('A#{id}', 'A') can be the same key of the table things: "
+        "begin one with another word",
+    ),
+    (
+        same_key_in_disguise,
+        "Other.key ('A#{name}', 'PROFILE') and Thing.key ('A#{id}', '{kind}') can be the same key of the table things: "
+        "begin one with another word",
+    ),
     (same_type_name, "Other has the type name 'Thing', which Thing has in the table things"),
     (not_an_attr, "Thing.id is annotated with str: write Attr[str]"),
     (unknown_name, "Thing.id is annotated with Attr[Nothing], and Nothing is not known where the class is declared"),
@@ -387,7 +395,7 @@ def test_tables_that_cannot_be(make: Callable[[], Any], refusal: str) -> None:
 
 def test_a_table_is_made_as_declared() -> None:
     table = Table(
-        "t",
+        "things",
         partition_key=binary_key("b"),
         sort_key=number_key("n"),
         indexes=[
@@ -441,7 +449,9 @@ def test_attributes_and_keys_are_inherited_from_what_is_in_no_table(table: Table
     assert repr(thing) == "Thing(name='a', size=1)"
     assert repr(Thing.name) == "Thing.name"
     assert Put(thing).item["n"] == {"S": "a"}
-    with pytest.raises(TypeError, match=r"^Named is in no table, and has no objects$"):
+    with pytest.raises(
+        TypeError, match=r"^Named is in no table, and has no objects: declare class Named\(Entity, table=…\)$"
+    ):
         Named(name="a")
 
 
@@ -459,7 +469,7 @@ def test_objects_are_made_from_their_attributes(table: Table) -> None:
     assert Thing(id="1").names is not Thing(id="1").names
     with pytest.raises(TypeError, match=r"^Thing needs id$"):
         Thing()  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^Thing has no attribute name that could be given$"):
+    with pytest.raises(TypeError, match=r"^Thing has no attribute name that could be given: did you mean names\?$"):
         Thing(id="1", name="x")  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         hash(Thing(id="1"))

@@ -155,8 +155,8 @@ def ttl(
     """When the table may drop the item: a datetime, stored as the service's TTL wants it, in whole seconds.
 
     The service takes its time about it, up to some days. With `hide_expired` no read gives what has expired, from the
-    second that is stored on (fractions are cut off): gets give None, and queries, scans and counts leave it out (and are charged for it). Writes see what is stored: an insert
-    fails where something is, expired or not."""
+    second that is stored on (fractions are cut off): gets give None, and queries, scans and counts leave it out (and
+    are charged for it). Writes see what is stored: an insert fails where something is, expired or not."""
     return Declared(default=default, default_factory=default_factory, name=name, role="ttl", hide_expired=hide_expired)
 
 

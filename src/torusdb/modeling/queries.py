@@ -52,9 +52,10 @@ class Query(Read[T]):
     def filter(self, *conditions: Condition) -> Self:
         """What is read and does not fulfil these is thrown away, and costs what it costs to read; so what the key can
         be asked for is refused, and belongs in `query(…)`."""
+        filtered = super().filter(*conditions)
         if len(self.models) == 1:
             refuse_filter(self.key, self.conditions, conditions)
-        return super().filter(*conditions)
+        return filtered
 
     def reverse(self) -> Self:
         """Against the order of the sort key; once more, and it is as before."""

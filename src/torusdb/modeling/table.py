@@ -24,8 +24,7 @@ TYPE_ATTRIBUTE: Final = "_type"
 NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
 """Of a table or an index (developer guide, "Naming rules")."""
 KEY_NAME_BYTES_MAX: Final = 255
-LOCAL_INDEXES_MAX: Final = 5
-"""Limits of the service: of names of key attributes, and of attributes that an index includes; and of a table."""
+"""Of a key attribute, and of one that an index includes (the service's limit)."""
 
 Kind: TypeAlias = Literal["S", "N", "B"]
 
@@ -137,10 +136,6 @@ class Table:
                 f"The table {self.name} has two indexes that are called {twice}: give each a name of its own"
             )
         local = [index for index in self.indexes if isinstance(index, LocalIndex)]
-        if len(local) > LOCAL_INDEXES_MAX:
-            raise ModelError(
-                f"The table {self.name} has {len(local)} local indexes, and {LOCAL_INDEXES_MAX} can be made"
-            )
         if local and not self.sort:
             raise ModelError(
                 f"The table {self.name} has no sort key, which it needs for the local index {local[0].name}"

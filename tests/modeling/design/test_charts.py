@@ -30,8 +30,10 @@ def with_findings(*findings: Finding) -> Check:
 
 
 HOSTILE = r"""
-t = Table("t|<script>alert(1)</script>`", partition_key="pk", sort_key="sk",
-          indexes=[GlobalIndex("i\"><img src=x onerror=alert(1)>|", partition_key="pk", sort_key="x|<b>")])
+t = Table("hostile", partition_key="pk", sort_key="sk",
+          indexes=[GlobalIndex("hostile", partition_key="pk", sort_key="x|<b>")])
+t.name = "t|<script>alert(1)</script>`"  # which a declaration refuses
+t.indexes[0].name = "i\"><img src=x onerror=alert(1)>|"
 class Thing(Entity, table=t, type_name="</style><script>"):
     '''</article><script>alert("doc")</script> | **bold** [link](javascript:alert(1))'''
     key = Key("A|`<i>#{id}", "\x1b[31m{id}")
