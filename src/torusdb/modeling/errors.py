@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-CONDITION_FAILED: Final = "ConditionalCheckFailed"
+REASON_FAILED: Final = "ConditionalCheckFailed"
 """The code of a reason: the condition of a write did not hold."""
 
 
@@ -66,7 +66,7 @@ class Reason(ModelingError):
     """Why an action of a transaction could not be done. `code` is the service's ("ConditionalCheckFailed")."""
 
     def __init__(self, action: str, code: str, message: str, entity: Any = None) -> None:
-        told = message if code == CONDITION_FAILED and message else code + (f", {message}" if message else "")
+        told = message if code == REASON_FAILED and message else code + (f", {message}" if message else "")
         super().__init__(f"{action}: {told}")
         self.action = action
         self.code = code

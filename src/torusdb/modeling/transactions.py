@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar
 
 from torusdb.modeling.batches import pause_after
 from torusdb.modeling.context import Context
-from torusdb.modeling.errors import CONDITION_FAILED, Contention, PlanRefused, Reason, TransactionFailed
+from torusdb.modeling.errors import REASON_FAILED, Contention, PlanRefused, Reason, TransactionFailed
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.plans import Check, Delete, Put, Ref, Update, Write
 from torusdb.modeling.steps import Ask, Request, Work, error_code
@@ -35,10 +35,9 @@ TOKEN_CHARACTERS_MAX: Final = 36
 CANCELED: Final = "TransactionCanceledException"
 NO_PART: Final = "None"
 """The code of an action that a transaction was not cancelled for."""
-CONDITION_FAILED: Final = "ConditionalCheckFailed"
 PASSING_REASONS: Final = frozenset(["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
 """Why a transaction can be cancelled that may well be done a moment later (API reference, "TransactWriteItems")."""
-CONTENTION_REASONS: Final = frozenset([CONDITION_FAILED, "TransactionConflict"])
+CONTENTION_REASONS: Final = frozenset([REASON_FAILED, "TransactionConflict"])
 """Why it may be done once all is read and decided again. (A table that has too much to do is not helped by that.)"""
 ATTEMPTS_MAX: Final = 8
 """Of a change that meets others, unless it says otherwise. The pauses between them come to 3 seconds on average."""
@@ -206,7 +205,7 @@ def raise_failure(
         item = reason.get("Item")
         entity = stored_entity(ref.model, item)
         action = f"{operation} of {ref!r}"
-        why = what_was_found(item, new=new) if code == CONDITION_FAILED else reason.get("Message") or ""
+        why = what_was_found(item, new=new) if code == REASON_FAILED else reason.get("Message") or ""
         found.append(None if code == NO_PART else Reason(action, code, why, entity))
     told = "; ".join(str(reason) for reason in found if reason is not None)
     message = f"The transaction was cancelled: {told or 'the service gives no reason'}"
@@ -214,6 +213,6 @@ def raise_failure(
     failed.__cause__ = error
     for number, refusal in sorted(refusals.items()):
         reason = found[number] if number < len(found) else None
-        if reason is not None and reason.code == CONDITION_FAILED:
+        if reason is not None and reason.code == REASON_FAILED:
             raise (refusal if isinstance(refusal, Exception) else refusal(reason.entity)) from failed
     raise failed

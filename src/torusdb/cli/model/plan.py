@@ -84,6 +84,7 @@ def _nothing_expected(file: str, design: Design) -> str:
 def run(options: argparse.Namespace) -> int:
     import json
 
+    from torusdb.modeling import ModelError
     from torusdb.modeling.design import load_design, plan
     from torusdb.modeling.design.capacity import grown
     from torusdb.modeling.design.cost import US_EAST_1, read_prices
