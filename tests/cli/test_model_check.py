@@ -74,8 +74,8 @@ def test_a_finding_that_is_an_error_fails_a_build(tmp_path: Path, capsys: pytest
     model.write_text("""
 from torusdb.modeling import *
 from torusdb.modeling.design import *
-indexes = [LocalIndex(f"i{number}", sort_key=f"sk{number}") for number in range(6)]
-t = Table("t", partition_key="pk", sort_key="sk", indexes=indexes)
+indexes = [LocalIndex(f"lsi{number}", sort_key=f"sk{number}") for number in range(6)]
+t = Table("things", partition_key="pk", sort_key="sk", indexes=indexes)
 class Note(Entity, table=t):
     key = Key("NOTE#{id}", "NOTE")
     id: Attr[str]
@@ -93,6 +93,21 @@ def test_what_is_wrong_with_a_model_is_told_in_a_line(tmp_path: Path, capsys: py
     assert out == ""
     del sys.modules["nothing_here"]
     assert re.fullmatch(r"torusdb: nothing_here has no table in it: .*\n", said)
+
+
+def test_a_declaration_that_cannot_work_is_told_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "no_key.py").write_text("""
+from torusdb.modeling import *
+things = Table("things", partition_key="pk")
+class Note(Entity, table=things):
+    id: Attr[str]
+""")
+    assert check(str(tmp_path / "no_key.py")) == 1
+    assert capsys.readouterr().err == (
+        "torusdb: Note has no key of the table: key = Key(…), without an index (no_key.py, line 4)\n"
+    )
 
 
 def test_a_terminal_that_cannot_show_all_characters(tmp_path: Path) -> None:

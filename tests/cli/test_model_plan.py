@@ -70,6 +70,19 @@ def test_what_cannot_be_done_is_told_in_a_line(
     assert captured.out == ""
 
 
+def test_without_a_workload_it_says_what_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, _, _ = MODEL.partition("workload = ")
+    (tmp_path / "bare.py").write_text(before)
+    assert main(["model", "plan", "bare.py"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("torusdb: bare.py does not say how much its tables will hold")
+    snippet = captured.err.split("write beside the model\n")[1]
+    (tmp_path / "said.py").write_text(before + snippet)
+    assert main(["model", "plan", "said.py"]) == 0
+    assert "Customer" in capsys.readouterr().out
+
+
 def test_the_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["model", "plan", "--help"])

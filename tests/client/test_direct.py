@@ -12,7 +12,7 @@ import torusdb
 from tests.modeling.shop import Customer, Status, order, orders_by_status, shop
 from torusdb import Database
 from torusdb.errors import ServiceError
-from torusdb.modeling import ConditionFailed, Store, TransactionFailed
+from torusdb.modeling import ConditionFailed, Put, Store, TransactionFailed
 
 TABLE: dict[str, Any] = {
     "TableName": "Things",
@@ -122,11 +122,8 @@ def test_the_design_kit_runs_on_it(db: Database) -> None:
     with pytest.raises(ConditionFailed) as failed:
         store.insert(Customer(id="1", name="Bob"))
     assert failed.value.entity == Customer(id="1", name="Ann")
-    together = store.transaction()
-    together.insert(Customer(id="2"))
-    together.insert(Customer(id="1"))
-    with pytest.raises(TransactionFailed) as cancelled:
-        together.__exit__(None, None, None)
+    with pytest.raises(TransactionFailed) as cancelled, store.transaction() as together:
+        together.add(Put(Customer(id="2"), new=True), Put(Customer(id="1"), new=True))
     assert [reason and reason.code for reason in cancelled.value.reasons] == [None, "ConditionalCheckFailed"]
     query = orders_by_status(Status.OPEN, order(0).placed.date(), order(59).placed.date()).page_size(7)
     assert [each.number for each in store.run(query)] == list(range(60))

@@ -307,8 +307,16 @@ REFUSALS: list[tuple[Callable[[Table], Any], str]] = [
         "give one of them an index of its own, or an item",
     ),
     (partition_of_a_local_index, "Thing.by is of a local index, whose partition key is the table's: give sort= only"),
-    (same_key, "Other.key and Thing.key can be the same key of the table things"),
-    (same_key_in_disguise, "Other.key and Thing.key can be the same key of the table things"),
+    (
+        same_key,
+        "Other.key ('A#{name}', 'A') and Thing.key ('A#{id}', 'A') can be the same key of the table things: "
+        "begin one with another word",
+    ),
+    (
+        same_key_in_disguise,
+        "Other.key ('A#{name}', 'PROFILE') and Thing.key ('A#{id}', '{kind}') can be the same key of the table things: "
+        "begin one with another word",
+    ),
     (same_type_name, "Other has the type name 'Thing', which Thing has in the table things"),
     (not_an_attr, "Thing.id is annotated with str: write Attr[str]"),
     (unknown_name, "Thing.id is annotated with Attr[Nothing], and Nothing is not known where the class is declared"),
@@ -366,16 +374,16 @@ def test_a_refused_entity_is_not_in_its_table(table: Table) -> None:
     ("make", "refusal"),
     [
         (
-            lambda: Table("t", partition_key="a", indexes=[GlobalIndex("i", partition_key=number_key("a"))]),
-            "Table t has the key attribute a with two types, S and N",
+            lambda: Table("things", partition_key="a", indexes=[GlobalIndex("wide", partition_key=number_key("a"))]),
+            "Table things has the key attribute a with two types, S and N",
         ),
         (
-            lambda: Table("t", partition_key="_type"),
-            "Table t has the key attribute _type, which names the entity: choose another",
+            lambda: Table("things", partition_key="_type"),
+            "Table things has the key attribute _type, which names the entity: choose another",
         ),
         (
-            lambda: GlobalIndex("i", partition_key=["a", "b", "c", "d", "e"]),
-            "The index i needs 1 to 4 attributes of the partition key, and up to as many of the sort key",
+            lambda: GlobalIndex("wide", partition_key=["a", "b", "c", "d", "e"]),
+            "The index wide needs 1 to 4 attributes of the partition key, and up to as many of the sort key",
         ),
     ],
 )
@@ -387,17 +395,17 @@ def test_tables_that_cannot_be(make: Callable[[], Any], refusal: str) -> None:
 
 def test_a_table_is_made_as_declared() -> None:
     table = Table(
-        "t",
+        "things",
         partition_key=binary_key("b"),
         sort_key=number_key("n"),
         indexes=[
-            GlobalIndex("g", partition_key=["p", "q"], sort_key=["r", "s"], include=["x"]),
-            GlobalIndex("h", partition_key="p", include=()),
-            LocalIndex("l", sort_key="ls"),
+            GlobalIndex("many", partition_key=["p", "q"], sort_key=["r", "s"], include=["x"]),
+            GlobalIndex("few", partition_key="p", include=()),
+            LocalIndex("lsi", sort_key="ls"),
         ],
     )
     assert table.create_parameters() == {
-        "TableName": "t",
+        "TableName": "things",
         "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": "SBN"["bn".find(name) + 1]} for name in "bnpqrs"
@@ -406,7 +414,7 @@ def test_a_table_is_made_as_declared() -> None:
         "KeySchema": [{"AttributeName": "b", "KeyType": "HASH"}, {"AttributeName": "n", "KeyType": "RANGE"}],
         "GlobalSecondaryIndexes": [
             {
-                "IndexName": "g",
+                "IndexName": "many",
                 "KeySchema": [
                     {"AttributeName": name, "KeyType": kind}
                     for name, kind in zip("pqrs", ["HASH"] * 2 + ["RANGE"] * 2, strict=True)
@@ -414,14 +422,14 @@ def test_a_table_is_made_as_declared() -> None:
                 "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["x"]},
             },
             {
-                "IndexName": "h",
+                "IndexName": "few",
                 "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
                 "Projection": {"ProjectionType": "KEYS_ONLY"},
             },
         ],
         "LocalSecondaryIndexes": [
             {
-                "IndexName": "l",
+                "IndexName": "lsi",
                 "KeySchema": [{"AttributeName": "b", "KeyType": "HASH"}, {"AttributeName": "ls", "KeyType": "RANGE"}],
                 "Projection": {"ProjectionType": "ALL"},
             }
@@ -441,7 +449,9 @@ def test_attributes_and_keys_are_inherited_from_what_is_in_no_table(table: Table
     assert repr(thing) == "Thing(name='a', size=1)"
     assert repr(Thing.name) == "Thing.name"
     assert Put(thing).item["n"] == {"S": "a"}
-    with pytest.raises(TypeError, match=r"^Named is in no table, and has no objects$"):
+    with pytest.raises(
+        TypeError, match=r"^Named is in no table, and has no objects: declare class Named\(Entity, table=…\)$"
+    ):
         Named(name="a")
 
 
@@ -459,7 +469,7 @@ def test_objects_are_made_from_their_attributes(table: Table) -> None:
     assert Thing(id="1").names is not Thing(id="1").names
     with pytest.raises(TypeError, match=r"^Thing needs id$"):
         Thing()  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^Thing has no attribute name that could be given$"):
+    with pytest.raises(TypeError, match=r"^Thing has no attribute name that could be given: did you mean names\?$"):
         Thing(id="1", name="x")  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         hash(Thing(id="1"))

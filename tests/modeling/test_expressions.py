@@ -183,6 +183,6 @@ def test_a_pattern_is_explained_with_names_and_values() -> None:
     assert str(query.explain()) == (
         "Query of facts\n"
         "  key       pk = 'F' AND sk = '007'\n"
-        "  filter    size > '3' OR attribute_exists(note)\n"
+        "  filter    size > 3 OR attribute_exists(note)\n"
         "  reads     Fact, forward"
     )

@@ -185,7 +185,7 @@ def test_a_key_that_no_template_wrote_is_told() -> None:
 
 
 def test_in_key_is_of_the_tables_key() -> None:
-    table = Table("t", partition_key="pk", indexes=[GlobalIndex("one", partition_key="a")])
+    table = Table("things", partition_key="pk", indexes=[GlobalIndex("one", partition_key="a")])
     with pytest.raises(
         ModelError, match=r"^Thing\.other is to be read from the table's key, and Thing\.key does not hav"
     ):

@@ -402,7 +402,7 @@ def test_a_collection_meets_what_is_none_of_it(store: Store, client: Recorder) -
 
 def test_shards_and_what_only_looks_like_them() -> None:
     by_name = GlobalIndex("by_name", partition_key="gpk", sort_key="gsk")
-    table = Table("t", partition_key="pk", indexes=[by_name])
+    table = Table("things", partition_key="pk", indexes=[by_name])
 
     class Sharded(Entity, table=table):
         key = Key("S#{id}")

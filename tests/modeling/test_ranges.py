@@ -284,7 +284,7 @@ BATH = Thing.city == "Bath"
         (
             Thing.by_number,
             [Thing.number.in_([1, 2])],
-            "Thing.by_number cannot be asked this of Thing.number: give it to .filter(…)",
+            "Thing.by_number takes one value of Thing.number: make a query of each, with ==, or give in_ to .filter(…)",
         ),
         (
             Thing.by_number,

@@ -110,8 +110,7 @@ def test_a_table_of_another_model_is_refused_before_anything_is_sent(stages: lis
     refusal = r"^This is of the table shop, and the store is of other-prod$"
     with pytest.raises(PlanRefused, match=refusal):
         other.write_many([Put(Customer(id="1"))])
-    transaction = other.transaction()
-    with pytest.raises(PlanRefused, match=refusal):
+    with pytest.raises(PlanRefused, match=refusal), other.transaction() as transaction:
         transaction.put(Customer(id="1"))
     for plan in (Put(Customer(id="1")), Scan(Customer)):
         with pytest.raises(PlanRefused, match=refusal):

@@ -7,18 +7,22 @@ from decimal import Decimal
 import pytest
 
 from tests.modeling.conftest import Recorder
-from tests.modeling.shop import Address, Customer, Order, Product, order
+from tests.modeling.shop import Address, Customer, Order, Product, order, shop
 from torusdb.modeling import (
+    Attr,
     ConditionFailed,
     Delete,
+    Entity,
     Get,
     InvalidValue,
+    Key,
     PlanRefused,
     Put,
     Ref,
     Scan,
     Store,
     Table,
+    TableNotFound,
     Update,
 )
 
@@ -88,16 +92,33 @@ def test_delete(store: Store) -> None:
     assert caught.value.entity is None
 
 
-def test_what_goes_wrong_otherwise_is_the_clients_exception(store: Store) -> None:
-    nowhere = Table("nowhere", partition_key="pk")
-    with pytest.raises(Exception, match="ResourceNotFoundException"):
-        Store(nowhere, store._client).run(_elsewhere(nowhere))
+def test_a_table_that_is_not_there_is_named(store: Store) -> None:
+    other = Store(shop, store._client, table_name="shop-test")
+    with pytest.raises(TableNotFound) as caught:
+        other.get(Customer, id="1")
+    assert str(caught.value) == (
+        "There is no table shop-test: make it with store.create_table(), or say with table_name= what it is called here"
+    )
+    assert "ResourceNotFoundException" in str(caught.value.__cause__)
+    assert caught.value.response["Error"]["Code"] == "ResourceNotFoundException"
+    for work in (
+        lambda: other.put_many([Customer(id="1")]),
+        lambda: other.transact_get(Ref(Customer, id="1")),
+        lambda: other.run(Scan(Customer)).all(),
+    ):
+        with pytest.raises(TableNotFound, match=r"^There is no table shop-test:"):
+            work()
+    nowhere = Store(Table("nowhere", partition_key="pk"), store._client)
 
+    class Note(Entity, table=nowhere.table):
+        key = Key("NOTE#{id}")
+        id: Attr[str]
 
-def _elsewhere(table: Table) -> Get[Customer]:
-    get = Get(Customer, id="1")
-    get.table = table
-    return get
+    with (
+        pytest.raises(TableNotFound, match=r"^One of the tables shop, nowhere is not there:"),
+        store.transaction(others=[nowhere]) as transaction,
+    ):
+        transaction.add(Put(Customer(id="1")), Put(Note(id="1")))
 
 
 def test_plans_can_be_run_and_say_what_they_do(store: Store) -> None:

@@ -85,5 +85,5 @@ def test_what_is_refused(key: str, kind: Any, refusal: str) -> None:
     stored_as: StoredAs[Any, Any] = StoredAs(kind, write=as_text, read=Fraction)
     body = {"__annotations__": {"share": Attr[Fraction]}, "share": attr(stored_as=stored_as), "key": Key(key)}
     with pytest.raises(ModelError) as caught:
-        type("Wrong", (Entity,), body, table=Table("t", partition_key="pk"))  # type: ignore[call-arg]
+        type("Wrong", (Entity,), body, table=Table("things", partition_key="pk"))  # type: ignore[call-arg]
     assert str(caught.value) == refusal

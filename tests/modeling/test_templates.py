@@ -147,7 +147,8 @@ def test_a_field_that_is_none_leaves_no_key() -> None:
         (
             "{price:05.1}",
             {"price": Decimal("0.25")},
-            "Thing.key.price: 0.25 does not fit into the format 05.1, which has no sign",
+            "Thing.key.price: 0.25 does not fit into the format 05.1, "
+            "which has 1 decimal: round it, or give the format more",
         ),
         (
             "{price:05.1}",
@@ -157,7 +158,8 @@ def test_a_field_that_is_none_leaves_no_key() -> None:
         (
             "{price:05.1}",
             {"price": Decimal(1000)},
-            "Thing.key.price: 1000 does not fit into the format 05.1, which has no sign",
+            "Thing.key.price: 1000 does not fit into the format 05.1, "
+            "which has 3 digits before the point: make it wider",
         ),
         (
             "{price:05.1}",
@@ -231,7 +233,7 @@ def test_templates_that_cannot_be(source: str, refusal: str) -> None:
 
 @pytest.mark.parametrize("kind", [bool, float, bytes, list[str], set[str]])
 def test_types_that_have_no_place_in_a_key(kind: Any) -> None:
-    with pytest.raises(ModelError, match=r"^K has \{x\}, which is of the type \w+, which has no place in a key$"):
+    with pytest.raises(ModelError, match=r"^K has \{x\}, which is of the type \w+, which has no place in a key"):
         Template("{x}", "S", {"x": codec_of(kind, "x")}, "K")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.modeling.shop import Customer, Order, Product, Status, order, shop
-from torusdb.modeling import Get, PlanRefused, Reason, Ref, Store, TransactionFailed
+from torusdb.modeling import Get, PlanRefused, Put, Reason, Ref, Store, TransactionFailed, Update
 
 
 class ServiceError(Exception):
@@ -115,20 +115,38 @@ def test_a_cancelled_transaction_tells_which_of_its_actions_are_to_blame() -> No
         ],
     )
     book = Product(code="b", name="Book", shelf=3)
-    transaction = Store(shop, Transactional(error)).transaction()
-    transaction.put(book)
-    transaction.update(Ref(Customer, id="1"), Customer.orders.add(1), when=Customer.orders < 5)
-    with pytest.raises(TransactionFailed) as caught:
-        transaction.__exit__(None, None, None)
+    with pytest.raises(TransactionFailed) as caught, Store(shop, Transactional(error)).transaction() as transaction:
+        transaction.add(Put(book), Update(Ref(Customer, id="1"), Customer.orders.add(1), when=Customer.orders < 5))
     first, second = caught.value.reasons
     assert first is None
     assert isinstance(second, Reason)
     assert (second.code, second.entity) == ("ConditionalCheckFailed", stored)
     assert str(caught.value) == (
-        "The transaction was cancelled: UpdateItem of Ref(Customer, id='1'): "
-        "ConditionalCheckFailed, The conditional request failed"
+        "The transaction was cancelled: UpdateItem of Ref(Customer, id='1'): it is not as the condition wants it"
     )
     assert book.revision == 0
+
+
+def test_an_insert_of_a_transaction_says_what_a_single_one_says(store: Store) -> None:
+    store.insert(Customer(id="1"))
+    with pytest.raises(TransactionFailed) as caught, store.transaction() as transaction:
+        transaction.add(Put(Customer(id="1"), new=True), Update(Ref(Customer, id="2"), Customer.orders.add(1)))
+    assert [str(each) for each in caught.value.reasons] == [
+        "PutItem of Ref(Customer, id='1'): there is one already",
+        "UpdateItem of Ref(Customer, id='2'): there is none",
+    ]
+
+
+def test_what_is_outside_of_the_with_block_is_refused_since_it_would_be_lost(store: Store) -> None:
+    transaction = store.transaction()
+    refusal = r"^PutItem of Ref\(Customer, id='1'\) is outside of its transaction's with block"
+    with pytest.raises(PlanRefused, match=refusal):
+        transaction.put(Customer(id="1"))
+    with transaction:
+        transaction.put(Customer(id="2"))
+    with pytest.raises(PlanRefused, match=refusal):
+        transaction.add(Put(Customer(id="1")))
+    assert (store.get(Customer, id="1"), store.get(Customer, id="2")) == (None, Customer(id="2"))
 
 
 def test_other_errors_are_the_clients() -> None:
@@ -140,7 +158,7 @@ def test_other_errors_are_the_clients() -> None:
 
 
 def test_a_transaction_does_one_thing_with_each_item_and_not_too_many() -> None:
-    transaction = Store(shop, Transactional()).transaction()
+    transaction = Store(shop, Transactional()).transaction().__enter__()
     transaction.put(Customer(id="1"))
     with pytest.raises(
         PlanRefused, match=r"^A transaction does one thing with each item, and Ref\(Customer, id='1'\) is in it twice$"

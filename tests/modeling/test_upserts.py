@@ -223,7 +223,7 @@ def test_sets_addresses_and_the_rest_have_their_defaults(store: Store) -> None:
 
 
 def test_a_text_that_makes_a_key_look_like_anothers_is_refused() -> None:
-    table = Table("t", partition_key="pk", sort_key="sk")
+    table = Table("things", partition_key="pk", sort_key="sk")
 
     class Machine(Entity, table=table):
         key = Key("M#{id}", "E#{part}")

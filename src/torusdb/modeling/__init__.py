@@ -64,7 +64,8 @@ tells what each `Call` used. `changes` makes a `Change` of each record of a stre
 
 **What goes wrong** is a `ModelingError`: an `InvalidValue`, a `PlanRefused` or a `CursorRefused` before anything is
 sent; `ConditionFailed`, `TransactionFailed` (with a `Reason` for each action; as a `Contention` where `transact` gives
-up) and `BatchIncomplete` after; `UnknownEntity` in a stream. Any other exception is the client's own.
+up) and `BatchIncomplete` after; `TableNotFound`; `UnknownEntity` in a stream. Any other
+exception is the client's own.
 
 The package imports no client, and nothing else of TorusDB."""
 
@@ -82,6 +83,7 @@ from torusdb.modeling.errors import (
     ModelingError,
     PlanRefused,
     Reason,
+    TableNotFound,
     TransactionFailed,
     UnknownEntity,
 )
@@ -149,6 +151,7 @@ __all__ = [
     "Store",
     "StoredAs",
     "Table",
+    "TableNotFound",
     "TableOptions",
     "Task",
     "Throughput",

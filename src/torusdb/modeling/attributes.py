@@ -29,7 +29,12 @@ MISSING: Final[Any] = _Missing()
 
 
 class Attr(Generic[T]):
-    """`name: Attr[str]` in the body of an entity: on the class an expression, on an instance a str."""
+    """`name: Attr[str]` in the body of an entity: on the class an expression, on an instance a str.
+
+    A type is str, int, float, Decimal, bool, bytes, date, datetime (with a time zone), UUID, an Enum or a Literal of
+    texts or ints; a list, tuple or dict (by str) of these, or a set or frozenset of texts, numbers or bytes; a
+    dataclass of them; `… | None` of any; or several that are stored differently, as `str | int`. What is none of these
+    takes `attr(stored_as=StoredAs(…))`."""
 
     if TYPE_CHECKING:
 
@@ -149,14 +154,16 @@ def ttl(
 ) -> Any:
     """When the table may drop the item: a datetime, stored as the service's TTL wants it, in whole seconds.
 
-    The service takes its time about it, up to some days. With `hide_expired` no read gives what has expired: gets give
-    None, and queries, scans and counts leave it out (and are charged for it). Writes see what is stored: an insert
-    fails where something is, expired or not."""
+    The service takes its time about it, up to some days. With `hide_expired` no read gives what has expired, from the
+    second that is stored on (fractions are cut off): gets give None, and queries, scans and counts leave it out (and
+    are charged for it). Writes see what is stored: an insert fails where something is, expired or not."""
     return Declared(default=default, default_factory=default_factory, name=name, role="ttl", hide_expired=hide_expired)
 
 
 class Attribute(Place[T]):
-    """An attribute of an entity, as an expression. See `Place` and `Operand` for what can be done with it."""
+    """An attribute of an entity, as an expression: what `Order.status` is. It is compared (`==`, `<`, `between`, `in_`,
+    `begins_with`, `contains`, `exists`, `missing`, `size()`), which makes a `Condition`, and written to (`set`,
+    `remove`, `add`, `append`, `add_to`, …), which makes an `Action` of an update."""
 
     __slots__ = ("_declared", "_field", "_owner", "_stored")
 

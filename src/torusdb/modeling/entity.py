@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import typing
-from typing import Any, ClassVar, Final, dataclass_transform, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform, get_args, get_origin
 
 from torusdb.modeling.attributes import (
     Attr,
@@ -19,6 +19,7 @@ from torusdb.modeling.attributes import (
 )
 from torusdb.modeling.codecs import codec_of, converted_codec, or_none
 from torusdb.modeling.errors import ModelError
+from torusdb.modeling.hints import did_you_mean
 from torusdb.modeling.keys import Key
 from torusdb.modeling.model import EntityModel
 from torusdb.modeling.scalars import EPOCH_SECONDS, Codec, name_of
@@ -58,14 +59,25 @@ class Entity:
     def __init__(self, **values: Any) -> None:
         model: EntityModel[Any] | None = type(self).__model__
         if model is None:
-            raise TypeError(f"{type(self).__name__} is in no table, and has no objects")
+            name = type(self).__name__
+            raise TypeError(f"{name} is in no table, and has no objects: declare class {name}(Entity, table=…)")
         mine = {**model.defaults, **values}
         for name, make in model.factories.items():
             if name not in values:
                 mine[name] = make()
         if mine.keys() != model.parameters:
             raise TypeError(_wrong_arguments(model, values))
-        self.__dict__ = mine
+        object.__setattr__(self, "__dict__", mine)
+
+    if not TYPE_CHECKING:  # a checker knows the attributes, and would allow any if it saw this
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Refuses what would not be stored. Names that begin with an underscore, and properties, are the class's
+            own affair."""
+            cls = type(self)
+            if name not in cls.__attributes__ and not name.startswith("_") and not _is_settable(cls, name):
+                raise AttributeError(f"{cls.__name__} has no attribute {name}{did_you_mean(name, cls.__attributes__)}")
+            object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         return self.__dict__ == other.__dict__ if type(self) is type(other) else NotImplemented
@@ -82,10 +94,17 @@ class Entity:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+def _is_settable(cls: type, name: str) -> bool:
+    """Whether it is a property or its like."""
+    found = next((vars(each)[name] for each in cls.__mro__ if name in vars(each)), None)
+    return hasattr(found, "__set__")
+
+
 def _wrong_arguments(model: EntityModel[Any], values: dict[str, Any]) -> str:
     unknown = sorted(values.keys() - model.parameters)
     if unknown:
-        return f"{model.name} has no attribute {unknown[0]} that could be given"
+        hint = did_you_mean(unknown[0], model.parameters)
+        return f"{model.name} has no attribute {unknown[0]} that could be given{hint}"
     return f"{model.name} needs {', '.join(sorted(model.required - values.keys()))}"
 
 
@@ -113,6 +132,9 @@ def _attributes_of(cls: type[Entity]) -> dict[str, Attribute[Any]]:
     for name, value in vars(cls).items():
         if isinstance(value, Declared) and name not in attributes:
             raise ModelError(f"{cls.__name__}.{name} has no type: write {name}: Attr[…] = …")
+        if get_origin(value) is Attr:
+            kind = name_of(get_args(value)[0])
+            raise ModelError(f"{cls.__name__}.{name} = Attr[{kind}] has = for a colon: write {name}: Attr[{kind}]")
     return attributes
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+REASON_FAILED: Final = "ConditionalCheckFailed"
+"""The code of a reason: the condition of a write did not hold."""
 
 
 class ModelingError(Exception):
@@ -63,10 +66,20 @@ class Reason(ModelingError):
     """Why an action of a transaction could not be done. `code` is the service's ("ConditionalCheckFailed")."""
 
     def __init__(self, action: str, code: str, message: str, entity: Any = None) -> None:
-        super().__init__(f"{action}: {code}" + (f", {message}" if message else ""))
+        told = message if code == REASON_FAILED and message else code + (f", {message}" if message else "")
+        super().__init__(f"{action}: {told}")
         self.action = action
         self.code = code
         self.entity = entity
+
+
+class TableNotFound(ModelingError):
+    """There is no such table where the client is connected to. The client's own exception is the cause; `response` is
+    what that has of the service's answer."""
+
+    def __init__(self, message: str, response: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.response = response
 
 
 class BatchIncomplete(ModelingError):

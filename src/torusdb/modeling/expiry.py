@@ -1,7 +1,8 @@
 """Entities that have expired, and are hidden until the service drops their items, which may take days.
 
-The service's rule (developer guide, "Using time to live"): an item has expired when the time is beyond the number in
-its TTL attribute, in seconds since 1970. What is no number never expires, and neither does what lies more than five
+The service's rule (developer guide, "Using time to live"): an item has expired when the time has come to the number in
+its TTL attribute, in seconds since 1970; from that second on it is hidden, as by the guide's own filter, which keeps
+what lies behind the current second. What is no number never expires, and neither does what lies more than five
 years back. Hiding is of reads: conditions of writes see what is stored."""
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def is_hidden(model: EntityModel[Any], item: Item, context: Context) -> bool:
         return False
     number = item.get(model.hidden_by._stored, {}).get("N")
     now = context.now_seconds()
-    return number is not None and now - AGE_SECONDS_MAX <= Decimal(number) < now
+    return number is not None and now - AGE_SECONDS_MAX <= Decimal(number) <= now
 
 
 def hiding(models: Sequence[EntityModel[Any]]) -> list[EntityModel[Any]]:
@@ -46,7 +47,7 @@ def filter_text(models: Sequence[EntityModel[Any]], placeholders: Placeholders, 
     name, now = placeholders.name(attribute._stored), context.now_seconds()
     placeholders.values[OLDEST] = {"N": str(now - AGE_SECONDS_MAX)}
     placeholders.values[NOW] = {"N": str(now)}
-    conditions = [f"{name} >= {OLDEST} AND {name} < {NOW}"]
+    conditions = [f"{name} >= {OLDEST} AND {name} <= {NOW}"]
     if len(hidden) < len(models):
         kind = placeholders.name(hidden[0].table.type_attribute)
         aliases = [placeholders.value({"S": model.type_name}) for model in hidden]

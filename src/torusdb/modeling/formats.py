@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args, get_origin
 
 from torusdb.modeling.errors import InvalidValue, ModelError
-from torusdb.modeling.scalars import Codec, datetime_text, in_utc, name_of
+from torusdb.modeling.scalars import Codec, datetime_text, in_utc, name_of, not_a_decimal
 
 HIGHEST_CHARACTER: Final = "\U0010ffff"
 """Stands for "behind everything that begins so" in ranges, and is therefore in no text of a key."""
@@ -67,7 +67,8 @@ def format_of(field: str, codec: Codec, spec: str, where: str) -> Format:
         return _number_format(field, codec, spec, where)
     if codec.kinds == ("S",):
         return _text_format(field, codec, spec, where)
-    raise ModelError(f"{where} is of the type {name_of(kind)}, which has no place in a key")
+    hint = f": make it an Attr[Decimal], and write {{{field}:012.2}}" if kind is float else ""
+    raise ModelError(f"{where} is of the type {name_of(kind)}, which has no place in a key{hint}")
 
 
 def bare_format(field: str, codec: Codec, kind: str, where: str) -> Format:
@@ -175,15 +176,25 @@ def _decimal_format(field: str, spec: str, where: str) -> Format:
     width, decimals = int(match[1]), int(match[2])
 
     def write(value: Any) -> str:
-        if not isinstance(value, Decimal) or not value.is_finite():
+        if not isinstance(value, Decimal):
+            raise not_a_decimal(value)
+        if not value.is_finite():
             raise InvalidValue(f"{value!r} is not a Decimal that is a number")
         text = f"{value:0{width}.{decimals}f}"
         if value < 0 or len(text) > width or Decimal(text) != value:
-            raise InvalidValue(f"{value} does not fit into the format 0{width}.{decimals}, which has no sign")
+            raise InvalidValue(f"{value} does not fit into the format {spec}, {_misfit(value, width, decimals)}")
         return text.replace("-", "0")
 
     before = width - decimals - 1
     return Format(field, write, Decimal, _shape("d" * before + "." + "d" * decimals))
+
+
+def _misfit(value: Decimal, width: int, decimals: int) -> str:
+    if value < 0:
+        return "which has no sign"
+    if value >= 10 ** (width - decimals - 1):
+        return f"which has {width - decimals - 1} digits before the point: make it wider"
+    return f"which has {decimals} decimal{'s' * (decimals != 1)}: round it, or give the format more"
 
 
 def _time_format(field: str, kind: Any, spec: str, where: str) -> Format:

@@ -70,7 +70,7 @@ class Key:
     def __get__(self, instance: E | None, owner: type[E]) -> BoundKey[E]:
         model = owner.__model__
         if model is None:
-            raise ModelError(f"{owner.__name__}.{self.name}: the class is in no table")
+            raise ModelError(f"{owner.__name__}.{self.name}: the class is in no table: give it its table=")
         found: BoundKey[E] = model.keys[self.name]
         return found
 
@@ -128,9 +128,6 @@ class BoundKey(Generic[E]):
             raise ModelError(f"{self.label} is of a local index, whose partition key is the table's: give sort= only")
         self.partition = self._parts(where.partition, partition, "partition", table, inherited)
         self.sort = self._parts(where.sort, key.sort, "sort", table, inherited)
-        if declared:
-            for part in self.sort:
-                part.template.check_sorts()
         self._inherit_shards(key, inherited)
         self._check_shards()
         if self.shards > 1 and self.partition[0].attribute.name not in inherited:
@@ -147,6 +144,11 @@ class BoundKey(Generic[E]):
 
     def __repr__(self) -> str:
         return self.label
+
+    @property
+    def described(self) -> str:
+        """With its templates, for refusals."""
+        return f"{self.label} ({', '.join(repr(part.template.source) for part in self.parts)})"
 
     @property
     def parts(self) -> list[Part]:

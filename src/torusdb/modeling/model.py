@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from torusdb.modeling.attributes import MISSING, Attribute
 from torusdb.modeling.errors import InvalidValue, ModelError
+from torusdb.modeling.hints import did_you_mean
 from torusdb.modeling.keys import BoundKey, Key, check_shared, key_groups
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.table import Table
@@ -41,6 +42,7 @@ class EntityModel(Generic[E]):
         self.hidden_by = self.ttl if self.ttl is not None and self.ttl._declared.hide_expired else None
         """The attribute by which what has expired is hidden."""
         self.in_key = {name: each for name, each in attributes.items() if each._declared.in_key}
+        self._check_type_name()
         self._check_names()
         self.keys = self._bind(keys)
         self.primary = self.keys[PRIMARY]
@@ -53,6 +55,19 @@ class EntityModel(Generic[E]):
         return f"<model of {self.name}>"
 
     # -- what is checked when it is declared
+
+    def _check_type_name(self) -> None:
+        known = self.table.entities.get(self.type_name)
+        if known is None:
+            return
+        if known.name == self.name:
+            raise ModelError(
+                f"{self.name} is declared twice in the table {self.table.name}: "
+                f"to declare it anew, make the Table anew before it"
+            )
+        raise ModelError(
+            f"{self.name} has the type name {self.type_name!r}, which {known.name} has in the table {self.table.name}"
+        )
 
     def _check_names(self) -> None:
         stored: dict[str, str] = {}
@@ -72,6 +87,7 @@ class EntityModel(Generic[E]):
                 if need not in self.attributes or self.attributes[need]._declared.compute is not None:
                     raise ModelError(
                         f"{self.name}.{name} is computed from {need}, which is no stored attribute of {self.name}"
+                        + did_you_mean(need, self.attributes)
                     )
 
     def _bind(self, keys: Mapping[str, Key]) -> dict[str, BoundKey[E]]:
@@ -95,6 +111,9 @@ class EntityModel(Generic[E]):
                     f"{self.name}.{name} and {self.name}.{by_index[index_name]} are of one index, {index_name}, "
                     "which an item is in once: give one of them an index of its own, or an item"
                 )
+        unsorted = [each for key in bound.values() for part in key.sort for each in part.template.unsorted()]
+        if unsorted:
+            raise ModelError("; ".join(dict.fromkeys(unsorted)))
         check_shared(list(bound.values()))
         return bound | self._implied(bound)
 
@@ -139,7 +158,8 @@ class EntityModel(Generic[E]):
         for other in self.table.entities.values():
             if self.primary.can_equal(other.primary):
                 raise ModelError(
-                    f"{self.name}.key and {other.name}.key can be the same key of the table {self.table.name}"
+                    f"{self.primary.described} and {other.primary.described} can be the same key of the table "
+                    f"{self.table.name}: begin one with another word"
                 )
             if self.primary.can_equal(other.primary, any_text=True):
                 rivals.append(other.primary)
@@ -155,12 +175,6 @@ class EntityModel(Generic[E]):
 
     def join(self) -> None:
         """Becomes known to its table; nothing before this has changed anything but itself."""
-        known = self.table.entities.get(self.type_name)
-        if known is not None:
-            raise ModelError(
-                f"{self.name} has the type name {self.type_name!r}, "
-                f"which {known.name} has in the table {self.table.name}"
-            )
         self.table.entities[self.type_name] = self
         for rival in self.rivals:
             rival.model.rivals.append(self.primary)
@@ -181,6 +195,8 @@ class EntityModel(Generic[E]):
         self.key_groups = key_groups(list(self.keys.values()))
         """What is written for its keys of indexes."""
         self._key_writers = [self.primary.whole, *self.key_groups]
+        # Assigns an object's __dict__ without its __setattr__, which looks at every name.
+        self._give = next(vars(each)["__dict__"] for each in self.kind.__mro__ if "__dict__" in vars(each)).__set__
 
     def stored_attributes(self) -> list[tuple[str, Attribute[Any]]]:
         """All that have an attribute of the item to themselves."""
@@ -274,8 +290,9 @@ class EntityModel(Generic[E]):
                     raise KeyError(stored)
         except (ValueError, KeyError, ArithmeticError, TypeError) as error:
             raise self._unreadable(name, stored, item, error) from None
-        entity = self.kind.__new__(self.kind)
-        entity.__dict__ = values
+        kind = self.kind
+        entity = kind.__new__(kind)
+        self._give(entity, values)
         return entity
 
     def reader(self, name: str) -> Callable[[Item], Any]:

@@ -167,6 +167,8 @@ def pattern(
     """Declares an access pattern, in a module or in a class. `filter_keeps`: the part of what it reads that its filter
     keeps, 0.3 for three in ten; a pattern with a filter has to say so, as one that reads the whole table has to say
     `allow_scan`."""
+    if not isinstance(description, str):
+        raise TypeError('A pattern says what it reads: write @pattern("Orders of a customer, newest first")')
     if filter_keeps is not None and not 0 < filter_keeps <= 1:
         raise ModelError(f"filter_keeps is the part that is kept, above 0 and up to 1, not {filter_keeps}")
 

@@ -15,7 +15,7 @@ from torusdb.modeling.errors import ModelError, PlanRefused
 from torusdb.modeling.expressions import Comparison, Condition, Placeholders, all_of
 from torusdb.modeling.model import EntityModel
 from torusdb.modeling.reads import Explanation, check_condition
-from torusdb.modeling.scalars import SCALARS, Item
+from torusdb.modeling.scalars import SCALARS, Item, shown
 from torusdb.modeling.steps import Request
 from torusdb.modeling.updates import Action, Place
 
@@ -29,9 +29,13 @@ FIRST_VERSION: Final = 1
 
 
 def model_of(kind: type[Any]) -> EntityModel[Any]:
-    model: EntityModel[Any] | None = kind.__model__
+    try:
+        model: EntityModel[Any] | None = kind.__model__
+    except AttributeError:
+        name = kind.__name__ if isinstance(kind, type) else repr(kind)
+        raise TypeError(f"{name} is no entity: make a class of it, class …(Entity, table=…)") from None
     if model is None:
-        raise ModelError(f"{kind.__name__} is in no table")
+        raise ModelError(f"{kind.__name__} is in no table: declare class {kind.__name__}(Entity, table=…)")
     return model
 
 
@@ -146,6 +150,8 @@ class Write(Generic[E]):
     method: str
     member: str
 
+    new: bool = False
+    """Whether it asks that there is none yet."""
     ref: Ref[E]
     entity: E | None
     """The object that the write is of, where it is of one."""
@@ -339,5 +345,5 @@ class ReturningOld(Generic[E]):
 
 
 def _explained(operation: str, ref: Ref[Any], reads: str) -> Explanation:
-    key = " AND ".join(f"{name} = {next(iter(wire.values()))!r}" for name, wire in ref.key.items())
+    key = " AND ".join(f"{name} = {shown(wire)}" for name, wire in ref.key.items())
     return Explanation(operation, ref.model.table.name, None, key, None, 1, f"{reads}: {ref.model.name}")

@@ -12,7 +12,7 @@ from torusdb.modeling.errors import ModelError, PlanRefused
 from torusdb.modeling.expressions import Condition, Placeholders, flattened
 from torusdb.modeling.formats import HIGHEST_CHARACTER
 from torusdb.modeling.keys import BoundKey
-from torusdb.modeling.ranges import KeyCondition, could_hold, select
+from torusdb.modeling.ranges import KeyCondition, could_hold, refuse_filter, select
 from torusdb.modeling.reads import Explanation, Read
 from torusdb.modeling.scalars import Item
 from torusdb.modeling.steps import Request
@@ -42,11 +42,20 @@ class Query(Read[T]):
         """`others`: the keys of the other entities of a collection."""
         super().__init__(key.model.table, key.index, [key.model, *(other.model for other in others)])
         self.key = key
-        self.selection = select(key, conditions)
+        self.conditions = tuple(conditions)
+        self.selection = select(key, self.conditions)
         if others:
             self.selection = self.selection._replace(sort=_spanning([key, *others]))
         self.backward = False
         self.mixed = self._is_mixed([key, *others])
+
+    def filter(self, *conditions: Condition) -> Self:
+        """What is read and does not fulfil these is thrown away, and costs what it costs to read; so what the key can
+        be asked for is refused, and belongs in `query(…)`."""
+        filtered = super().filter(*conditions)
+        if len(self.models) == 1:
+            refuse_filter(self.key, self.conditions, conditions)
+        return filtered
 
     def reverse(self) -> Self:
         """Against the order of the sort key; once more, and it is as before."""
@@ -73,8 +82,13 @@ class Query(Read[T]):
 
     def explain(self) -> Explanation:
         requests = self.requests()
+        partition = self.selection.partition
         conditions = [
-            *(KeyCondition(name, "=", list(wire.values()), "") for name, wire in self.selection.partition.items()),
+            *(
+                KeyCondition(name, "=", [value], kind)
+                for name, wire in partition.items()
+                for kind, value in wire.items()
+            ),
             *self.selection.sort,
         ]
         what = " and ".join(model.name for model in self.models)

@@ -7,15 +7,15 @@ which reads what it throws away, and that is for the program to say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from torusdb.modeling.attributes import Attribute
 from torusdb.modeling.errors import InvalidValue, PlanRefused
-from torusdb.modeling.expressions import BeginsWith, Between, Comparison, Condition, Operand, flattened
+from torusdb.modeling.expressions import BeginsWith, Between, Comparison, Condition, In, Operand, flattened
 from torusdb.modeling.formats import HIGHEST_CHARACTER, Format
 from torusdb.modeling.keys import BoundKey, Part
-from torusdb.modeling.scalars import Item
+from torusdb.modeling.scalars import Item, shown
 from torusdb.modeling.templates import ANYTHING, Atom, Template, can_equal, literal_atoms
 
 SURROGATES = range(0xD800, 0xE000)
@@ -30,12 +30,12 @@ class KeyCondition(NamedTuple):
     kind: str
 
     def __str__(self) -> str:
-        shown = [repr(value) for value in self.values]
+        texts = [shown({self.kind: value}) for value in self.values]
         if self.operator == "BETWEEN":
-            return f"{self.attribute} BETWEEN {shown[0]} AND {shown[1]}"
+            return f"{self.attribute} BETWEEN {texts[0]} AND {texts[1]}"
         if self.operator == "begins_with":
-            return f"begins_with({self.attribute}, {shown[0]})"
-        return f"{self.attribute} {self.operator} {shown[0]}"
+            return f"begins_with({self.attribute}, {texts[0]})"
+        return f"{self.attribute} {self.operator} {texts[0]}"
 
 
 class Selection(NamedTuple):
@@ -139,12 +139,37 @@ def _sorted_out(key: BoundKey[Any], conditions: Iterable[Condition]) -> tuple[di
 def _field_of(key: BoundKey[Any], condition: Condition) -> str:
     operands = list(condition.operands())
     operand = operands[0]
+    if isinstance(operand, Attribute) and key.model.attributes.get(operand._field) is not operand:
+        raise PlanRefused(f"{operand!r} is an attribute of {operand._owner}, and {key.label} is of {key.model.name}")
+    if isinstance(condition, In) and isinstance(operand, Attribute) and operand._field in key.fields:
+        raise PlanRefused(
+            f"{key.label} takes one value of {operand!r}: make a query of each, with ==, or give in_ to .filter(…)"
+            if all(operand._field not in part.template.fields for part in key.partition)
+            else f"{key.label} takes one value of {operand!r}: make a query of each, with =="
+        )
     if not isinstance(condition, Comparison | Between | BeginsWith) or not isinstance(operand, Attribute):
         raise PlanRefused(f"{key.label} cannot be asked this of {operand!r}: give it to .filter(…)")
-    if key.model.attributes.get(operand._field) is not operand or operand._field not in key.fields:
+    if operand._field not in key.fields:
         templates = ", ".join(part.template.source for part in key.parts)
         raise PlanRefused(f"{operand!r} is not in {key.label} ({templates}): give it to .filter(…)")
     return operand._field
+
+
+def refuse_filter(key: BoundKey[Any], conditions: Sequence[Condition], filters: Iterable[Condition]) -> None:
+    """Refuses filters that `query(…)` could take, so that nothing were read in vain, or that ask what it has settled.
+    `conditions`: those of the query."""
+    partition = {field for part in key.partition for field in part.template.fields}
+    for each in flattened(filters):
+        (operand, *others) = each.operands()
+        if others or not isinstance(operand, Attribute) or operand._field not in key.fields:
+            continue
+        if operand._field in partition:
+            raise PlanRefused(f"{operand!r} is in the partition key of {key.label}, which has one value: leave it out")
+        try:
+            select(key, [*conditions, each])
+        except (PlanRefused, InvalidValue):
+            continue  # the key cannot be asked for it, so that it is left to a filter
+        raise PlanRefused(f"{operand!r} is in {key.label}: give it to query(…), which then reads no more than it gives")
 
 
 def _sort_conditions(

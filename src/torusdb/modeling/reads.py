@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, overload
 
 from torusdb.modeling.attributes import Attribute
 from torusdb.modeling.context import AS_DECLARED, Context
 from torusdb.modeling.errors import InvalidValue, PlanRefused
 from torusdb.modeling.expiry import filter_text, hiding, readable_filter
 from torusdb.modeling.expressions import All, AnyOf, Condition, Placeholders, all_of
-from torusdb.modeling.scalars import Item
+from torusdb.modeling.scalars import Item, shown
 from torusdb.modeling.steps import Request
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
+
+_ALIAS = re.compile(r"[#:]\w+")
 
 
 class Explanation(NamedTuple):
@@ -63,6 +66,13 @@ class Read(Generic[T]):
         self.is_consistent = False
         self.chosen: tuple[Attribute[Any], ...] = ()
         self.start: str | None = None
+
+    if not TYPE_CHECKING:  # to a checker a plan has none of these
+
+        def __iter__(self) -> NoReturn:
+            raise TypeError(
+                f"A {type(self).__name__} is a plan, and reads nothing by itself: iterate over store.run(…)"
+            )
 
     # -- what is asked for
 
@@ -254,14 +264,11 @@ def readable(condition: Condition) -> str:
     text = condition.text(placeholders)
     parameters: dict[str, Any] = {}
     placeholders.add_to(parameters)
-    shown = {alias: next(iter(wire.values())) for alias, wire in placeholders.values.items()}
     replaced = {
         **parameters.get("ExpressionAttributeNames", {}),
-        **{alias: repr(value) for alias, value in shown.items()},
+        **{alias: shown(wire) for alias, wire in placeholders.values.items()},
     }
-    for alias in sorted(replaced, key=len, reverse=True):
-        text = text.replace(alias, replaced[alias])
-    return text
+    return _ALIAS.sub(lambda alias: replaced[alias[0]], text)
 
 
 def _chooser(model: EntityModel[Any], chosen: Sequence[Attribute[Any]]) -> Callable[[Item], tuple[Any, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from torusdb.modeling.context import Context
 from torusdb.modeling.pages import Pages, Row
@@ -23,6 +23,19 @@ class _Results(Generic[T]):
         self._over = False
         """Nothing more is to be given out; `_finished`: nor would there be anything."""
         self._finished = False
+
+    if not TYPE_CHECKING:  # to a checker they have none of these
+
+        def __len__(self) -> NoReturn:
+            raise TypeError(
+                "Results are read page by page, and their number is not known: make a list with .all(), "
+                "ask for .first(), or run query.count()"
+            )
+
+        def __getitem__(self, place: Any) -> NoReturn:
+            raise TypeError(
+                "Results are read page by page, and have no places: make a list with .all(), or ask for .first()"
+            )
 
     @property
     def cursor(self) -> str | None:

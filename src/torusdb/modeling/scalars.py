@@ -87,6 +87,20 @@ class Codec:
         return _day_end(value) if self.plain is datetime and type(value) is date else value
 
 
+def shown(wire: Wire) -> str:
+    """A stored value for people: a text has quotes, a number has none."""
+    ((kind, value),) = wire.items()
+    if kind in {"N", "BOOL", "NULL"}:
+        return "null" if kind == "NULL" else str(value).lower()
+    if kind == "L":
+        return f"[{', '.join(map(shown, value))}]"
+    if kind == "M":
+        return f"{{{', '.join(f'{name!r}: {shown(each)}' for name, each in value.items())}}}"
+    if kind in {"SS", "NS", "BS"}:
+        return f"{{{', '.join(shown({kind[0]: each}) for each in value)}}}"
+    return repr(value)
+
+
 def name_of(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind).replace("typing.", "")
 
@@ -121,11 +135,16 @@ def _encode_float(value: Any) -> Wire:
 
 def _encode_decimal(value: Any) -> Wire:
     if not isinstance(value, Decimal):
-        raise refuse(value, "a Decimal")
+        raise not_a_decimal(value)
     text = str(value)
     if len(text) > NUMBER_DIGITS_MAX or "E" in text or not value.is_finite():
         _check_number(value)
     return {"N": text}
+
+
+def not_a_decimal(value: Any) -> InvalidValue:
+    is_number = type(value) is float or type(value) is int
+    return refuse(value, "a Decimal" + (f": write Decimal({str(value)!r})" if is_number else ""))
 
 
 def _check_number(value: Decimal) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from torusdb.modeling.batches import BatchWrite, batch_get_work, batch_write_work
 from torusdb.modeling.context import Context, utc_now
 from torusdb.modeling.expressions import Condition
+from torusdb.modeling.hints import is_resource
 from torusdb.modeling.metering import Call, Observe, metered
+from torusdb.modeling.missing_tables import raise_missing_table
 from torusdb.modeling.options import StreamView
 from torusdb.modeling.plans import BatchGet, Delete, Get, Put, Ref, ReturningOld, Update, Write
 from torusdb.modeling.queries import Count
@@ -60,6 +62,7 @@ class _Store:
         now: Callable[[], datetime],
         observe: Observe | None,
     ) -> None:
+        _check_given(table, client)
         self.table = table
         self.table_name = table.name if table_name is None else table_name
         self._client = client
@@ -79,6 +82,13 @@ class _Store:
 
     def _create_parameters(self, stream: StreamView | None) -> dict[str, Any]:
         return {**self.table.create_parameters(stream=stream), "TableName": self.table_name}
+
+
+def _check_given(table: Any, client: Any) -> None:
+    if not isinstance(table, Table):
+        raise TypeError(f"A store is of a Table and a client, Store(shop, client), and {table!r} is no Table")
+    if is_resource(client):
+        raise TypeError("A store needs a client, and this is a resource of boto3: give it resource.meta.client")
 
 
 class Store(_Store):
@@ -226,9 +236,13 @@ class Store(_Store):
 
     def _do(self, step: Step) -> Any:
         if type(step) is Request:
-            if self._observe is not None:
-                return self._observed(step, self._observe)
-            return getattr(self._client, step.method)(**step.parameters)
+            try:
+                if self._observe is not None:
+                    return self._observed(step, self._observe)
+                return getattr(self._client, step.method)(**step.parameters)
+            except Exception as error:
+                raise_missing_table(error, step)
+                raise
         if type(step) is Together:
             return self._do_together(step.requests)
         if type(step) is Ask or type(step) is Outside:
@@ -363,9 +377,13 @@ class AsyncStore(_Store):
         import asyncio
 
         if type(step) is Request:
-            if self._observe is not None:
-                return await self._observed(step, self._observe)
-            return await getattr(self._client, step.method)(**step.parameters)
+            try:
+                if self._observe is not None:
+                    return await self._observed(step, self._observe)
+                return await getattr(self._client, step.method)(**step.parameters)
+            except Exception as error:
+                raise_missing_table(error, step)
+                raise
         if type(step) is Ask:
             return await step.function()
         if type(step) is Together:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -19,6 +20,11 @@ PARTITION_KEY_BYTES_MAX: Final = 2048
 SORT_KEY_BYTES_MAX: Final = 1024
 """Of the value of a key attribute (developer guide, "Quotas in Amazon DynamoDB")."""
 TYPE_ATTRIBUTE: Final = "_type"
+
+NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
+"""Of a table or an index (developer guide, "Naming rules")."""
+KEY_NAME_BYTES_MAX: Final = 255
+"""Of a key attribute, and of one that an index includes (the service's limit)."""
 
 Kind: TypeAlias = Literal["S", "N", "B"]
 
@@ -59,6 +65,7 @@ class GlobalIndex:
         self.sort = _attributes(sort_key)
         self.include = include
         self.throughput = throughput
+        _check_names(f"The index {name}", self)
         if throughput is not None:
             throughput.check(f"The index {name}")
         if not self.partition or max(len(self.partition), len(self.sort)) > KEY_ATTRIBUTES_MAX:
@@ -79,6 +86,7 @@ class LocalIndex:
         self.partition: list[KeyAttribute] = []  # the table's, once it is in one
         self.sort = _attributes(sort_key)
         self.include = include
+        _check_names(f"The index {name}", self)
 
     def __repr__(self) -> str:
         return f"LocalIndex({self.name!r})"
@@ -113,10 +121,27 @@ class Table:
         for index in self.indexes:
             if isinstance(index, LocalIndex):
                 index.partition = self.partition
+        _check_names(f"The table {name}", self)
+        self._check_indexes()
         self.key_kinds = self._key_kinds()
 
     def __repr__(self) -> str:
         return f"Table({self.name!r})"
+
+    def _check_indexes(self) -> None:
+        names = [index.name for index in self.indexes]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ModelError(
+                f"The table {self.name} has two indexes that are called {twice}: give each a name of its own"
+            )
+        local = [index for index in self.indexes if isinstance(index, LocalIndex)]
+        if local and not self.sort:
+            raise ModelError(
+                f"The table {self.name} has no sort key, which it needs for the local index {local[0].name}"
+            )
+        for index in local:
+            _check_once(f"The index {index.name}", [*index.partition, *index.sort])
 
     def _key_kinds(self) -> dict[str, Kind]:
         """The types of all attributes that are part of a key."""
@@ -208,6 +233,26 @@ def _attributes(names: KeyNames) -> list[KeyAttribute]:
     if isinstance(names, str | KeyAttribute):
         names = [names]
     return [KeyAttribute(name, "S") if isinstance(name, str) else name for name in names]
+
+
+def _check_names(where: str, of: Table | Index) -> None:
+    if NAME.fullmatch(of.name) is None:
+        raise ModelError(f"{where} needs a name of 3 to 255 characters, of a-z, A-Z, 0-9, _, . and -")
+    keys = [*of.partition, *of.sort]
+    for name in [*(each.name for each in keys), *(() if isinstance(of, Table) else of.include or ())]:
+        length = len(name.encode())
+        if not 1 <= length <= KEY_NAME_BYTES_MAX:
+            raise ModelError(
+                f"{where} has an attribute whose name has {length} bytes: give it 1 to {KEY_NAME_BYTES_MAX}"
+            )
+    _check_once(where, keys)
+
+
+def _check_once(where: str, keys: Sequence[KeyAttribute]) -> None:
+    names = [each.name for each in keys]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ModelError(f"{where} has the attribute {twice} twice in its key: give each part its own")
 
 
 def _schema(partition: Sequence[KeyAttribute], sort: Sequence[KeyAttribute]) -> list[dict[str, str]]:

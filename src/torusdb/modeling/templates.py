@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from torusdb.modeling.errors import InvalidValue, ModelError
 from torusdb.modeling.formats import Format, bare_format, format_of
+from torusdb.modeling.hints import did_you_mean
 from torusdb.modeling.scalars import Codec, Wire
 from torusdb.modeling.table import PARTITION_KEY_BYTES_MAX
 
@@ -71,14 +72,14 @@ class Template:
         self.bytes_max = bytes_max
         self.characters_safe = bytes_max // UTF8_BYTES_MAX  # so many are within it, whatever they are
 
-    def check_sorts(self) -> None:
-        """Refuses what would sort wrongly in a sort key."""
-        for each in self.formats:
-            if not each.sorts:
-                raise ModelError(
-                    f"{self.where} has the number {{{each.field}}} in a sort key, where it needs a width to sort "
-                    f"by its value, as in {{{each.field}:08}}"
-                )
+    def unsorted(self) -> list[str]:
+        """What would sort wrongly in a sort key."""
+        return [
+            f"{self.where} has the number {{{each.field}}} in a sort key, where it needs a width to sort "
+            f"by its value, as in {{{each.field}:08}}"
+            for each in self.formats
+            if not each.sorts
+        ]
 
     def text(self, values: Mapping[str, Any]) -> Any:
         """The key's value; None if a field is None."""
@@ -212,9 +213,14 @@ def _overlap(one: Class, other: Class) -> bool:
 
 def _bind(inner: str, codecs: Mapping[str, Codec], where: str) -> Format:
     field, _, spec = inner.partition(":")
-    if field not in codecs:
-        raise ModelError(f"{where} has {{{field}}} in its template, and there is no attribute of this name")
+    _check_known(field, codecs, where)
     return format_of(field, codecs[field], spec, f"{where} has {{{field}}}, which")
+
+
+def _check_known(field: str, codecs: Mapping[str, Codec], where: str) -> None:
+    if field not in codecs:
+        hint = did_you_mean(field, codecs)
+        raise ModelError(f"{where} has {{{field}}} in its template, and there is no attribute of this name{hint}")
 
 
 def _bare(literals: list[str], inners: list[str], kind: str, codecs: Mapping[str, Codec], where: str) -> Format:
@@ -222,6 +228,5 @@ def _bare(literals: list[str], inners: list[str], kind: str, codecs: Mapping[str
         raise ModelError(
             f"{where} is for a key attribute of the type {kind}, and takes a single field, as in '{{field}}'"
         )
-    if inners[0] not in codecs:
-        raise ModelError(f"{where} has {{{inners[0]}}} in its template, and there is no attribute of this name")
+    _check_known(inners[0], codecs, where)
     return bare_format(inners[0], codecs[inners[0]], kind, f"{where} has {{{inners[0]}}}, which")

@@ -65,7 +65,7 @@ def transact_get_work(plan: TransactGet[T], context: Context) -> Work[T]:
     try:
         response = yield plan.requests(context)[0]
     except Exception as error:
-        raise_failure(error, [(Get.operation, ref) for ref in plan.refs])
+        raise_failure(error, [(Get.operation, ref, False) for ref in plan.refs])
     found = []
     for ref, answer in zip(plan.refs, response["Responses"], strict=True):
         item = answer.get("Item")

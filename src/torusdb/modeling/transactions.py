@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar
 
 from torusdb.modeling.batches import pause_after
 from torusdb.modeling.context import Context
-from torusdb.modeling.errors import Contention, PlanRefused, Reason, TransactionFailed
+from torusdb.modeling.errors import REASON_FAILED, Contention, PlanRefused, Reason, TransactionFailed
 from torusdb.modeling.expressions import Condition
 from torusdb.modeling.plans import Check, Delete, Put, Ref, Update, Write
 from torusdb.modeling.steps import Ask, Request, Work, error_code
 from torusdb.modeling.updates import Action
 from torusdb.modeling.upserts import Upsert
-from torusdb.modeling.writes import stored_entity
+from torusdb.modeling.writes import stored_entity, what_was_found
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -35,7 +35,6 @@ TOKEN_CHARACTERS_MAX: Final = 36
 CANCELED: Final = "TransactionCanceledException"
 NO_PART: Final = "None"
 """The code of an action that a transaction was not cancelled for."""
-REASON_FAILED: Final = "ConditionalCheckFailed"
 PASSING_REASONS: Final = frozenset(["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
 """Why a transaction can be cancelled that may well be done a moment later (API reference, "TransactWriteItems")."""
 CONTENTION_REASONS: Final = frozenset([REASON_FAILED, "TransactionConflict"])
@@ -59,6 +58,7 @@ class TransactionWrites:
         self._context = context
         self._token = token
         self._refusals: dict[int, Refusal] = {}
+        self._is_open = True
         self.writes: list[Write[Any]] = []
 
     def put(self, entity: Entity, when: Condition | None = None, *, otherwise: Refusal | None = None) -> None:
@@ -111,11 +111,16 @@ class TransactionWrites:
         try:
             yield Request("transact_write_items", parameters)
         except Exception as error:
-            raise_failure(error, [(write.operation, write.ref) for write in self.writes], self._refusals)
+            raise_failure(error, [(write.operation, write.ref, write.new) for write in self.writes], self._refusals)
         for write in self.writes:
             write.done()
 
     def _add(self, write: Write[Any]) -> None:
+        if not self._is_open:
+            raise PlanRefused(
+                f"{write.operation} of {write.ref!r} is outside of its transaction's with block, at whose end it "
+                "would be sent: write it within `with store.transaction() as transaction:`"
+            )
         self._context.table_name(write.ref.model.table)  # so that it is refused here, not at the end
         if len(self.writes) == TRANSACTION_ACTIONS_MAX:
             raise PlanRefused(f"A transaction has {TRANSACTION_ACTIONS_MAX} actions at most")
@@ -129,13 +134,16 @@ class Transaction(TransactionWrites):
     def __init__(self, context: Context, token: str | None, run: Callable[[Work[None]], None]) -> None:
         super().__init__(context, token)
         self._run = run
+        self._is_open = False
 
     def __enter__(self) -> Transaction:
+        self._is_open = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_open = False
         if kind is None:
             self._run(self.work())
 
@@ -144,13 +152,16 @@ class AsyncTransaction(TransactionWrites):
     def __init__(self, context: Context, token: str | None, run: Callable[[Work[None]], Awaitable[None]]) -> None:
         super().__init__(context, token)
         self._run = run
+        self._is_open = False
 
     async def __aenter__(self) -> AsyncTransaction:
+        self._is_open = True
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_open = False
         if kind is None:
             await self._run(self.work())
 
@@ -181,19 +192,21 @@ def transact_work(decide: Callable[[TransactionWrites], Any], context: Context, 
 
 
 def raise_failure(
-    error: Exception, actions: Sequence[tuple[str, Ref[Any]]], refusals: Mapping[int, Refusal] = NO_REFUSALS
+    error: Exception, actions: Sequence[tuple[str, Ref[Any], bool]], refusals: Mapping[int, Refusal] = NO_REFUSALS
 ) -> NoReturn:
-    """For a client's exception. `actions`: what the transaction was to do, with what; `refusals`: by their number, what
-    is raised where a condition does not hold."""
+    """For a client's exception. `actions`: what the transaction was to do, with what, and whether that was to be new;
+    `refusals`: by their number, what is raised where a condition does not hold."""
     if error_code(error) != CANCELED:
         raise error
     reasons = error.response.get("CancellationReasons") or []  # type: ignore[attr-defined]  # error_code has found it
     found: list[Reason | None] = []
-    for (operation, ref), reason in zip(actions, reasons, strict=False):
+    for (operation, ref, new), reason in zip(actions, reasons, strict=False):
         code = reason.get("Code", NO_PART)
-        entity = stored_entity(ref.model, reason.get("Item"))
+        item = reason.get("Item")
+        entity = stored_entity(ref.model, item)
         action = f"{operation} of {ref!r}"
-        found.append(None if code == NO_PART else Reason(action, code, reason.get("Message") or "", entity))
+        why = what_was_found(item, new=new) if code == REASON_FAILED else reason.get("Message") or ""
+        found.append(None if code == NO_PART else Reason(action, code, why, entity))
     told = "; ".join(str(reason) for reason in found if reason is not None)
     message = f"The transaction was cancelled: {told or 'the service gives no reason'}"
     failed = TransactionFailed(message, found)

@@ -60,11 +60,15 @@ def _write(write: Write[Any], requests: list[Request]) -> Work[dict[str, Any]]:
 
 
 def _condition_failed(write: Write[Any], item: Item | None) -> ConditionFailed:
-    found = "there is none" if item is None else "it is not as the condition wants it"
-    if item is not None and isinstance(write, Put) and write.new:
-        found = "there is one already"
-    message = f"{write.operation} of {write.ref!r}: {found}"
+    message = f"{write.operation} of {write.ref!r}: {what_was_found(item, new=write.new)}"
     return ConditionFailed(message, stored_entity(write.ref.model, item), item)
+
+
+def what_was_found(item: Item | None, *, new: bool) -> str:
+    """Where the condition of a write did not hold. `new`: it asked that there is none yet."""
+    if not item:
+        return "there is none"
+    return "there is one already" if new else "it is not as the condition wants it"
 
 
 def stored_entity(model: EntityModel[Any], item: Item | None) -> Any:

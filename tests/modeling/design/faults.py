@@ -27,7 +27,7 @@ class Status(Enum):
     SENT = "sent"
 
 
-def table(*indexes: Index, name: str = "t") -> Table:
+def table(*indexes: Index, name: str = "things") -> Table:
     return Table(name, partition_key="pk", sort_key="sk", indexes=indexes)
 
 

@@ -30,8 +30,10 @@ def with_findings(*findings: Finding) -> Check:
 
 
 HOSTILE = r"""
-t = Table("t|<script>alert(1)</script>`", partition_key="pk", sort_key="sk",
-          indexes=[GlobalIndex("i\"><img src=x onerror=alert(1)>|", partition_key="pk", sort_key="x|<b>")])
+t = Table("hostile", partition_key="pk", sort_key="sk",
+          indexes=[GlobalIndex("hostile", partition_key="pk", sort_key="x|<b>")])
+t.name = "t|<script>alert(1)</script>`"  # which a declaration refuses
+t.indexes[0].name = "i\"><img src=x onerror=alert(1)>|"
 class Thing(Entity, table=t, type_name="</style><script>"):
     '''</article><script>alert("doc")</script> | **bold** [link](javascript:alert(1))'''
     key = Key("A|`<i>#{id}", "\x1b[31m{id}")
@@ -285,7 +287,7 @@ def test_text_that_would_move_the_cursor_is_told_as_such() -> None:
 def test_a_sparse_index_that_no_item_is_in() -> None:
     design = design_from("""
 empty = GlobalIndex("empty", partition_key="x")
-t = Table("t", partition_key="pk", indexes=[empty])
+t = Table("things", partition_key="pk", indexes=[empty])
 class Note(Entity, table=t):
     key = Key("NOTE#{id}")
     id: Attr[str]
@@ -300,7 +302,7 @@ def test_an_index_has_what_it_holds_only() -> None:
     design = design_from("""
 some = GlobalIndex("some", partition_key="x", include=["title"])
 keys = GlobalIndex("keys", partition_key="y", include=())
-t = Table("t", partition_key="pk", indexes=[some, keys])
+t = Table("things", partition_key="pk", indexes=[some, keys])
 class Note(Entity, table=t):
     key = Key("NOTE#{id}")
     a = Key("A", index=some)
@@ -320,7 +322,7 @@ class Note(Entity, table=t):
 
 def test_items_of_a_partition_are_in_the_order_of_the_sort_key() -> None:
     design = design_from("""
-t = Table("t", partition_key="pk", sort_key=number_key("sk"))
+t = Table("things", partition_key="pk", sort_key=number_key("sk"))
 class Step(Entity, table=t):
     key = Key("STEPS", "{number}")
     number: Attr[int]
@@ -332,7 +334,7 @@ samples = Samples(*(Step(number=number) for number in (10, 9, -1, 100)))
 
 def test_partitions_are_told_apart_by_their_keys_and_not_by_what_is_shown_of_them() -> None:
     design = design_from("""
-t = Table("t", partition_key=binary_key("pk"))
+t = Table("things", partition_key=binary_key("pk"))
 class Blob(Entity, table=t):
     key = Key("{id}")
     id: Attr[bytes]

@@ -95,7 +95,7 @@ def test_crossings_that_can_be_avoided_are() -> None:
 def test_an_entity_can_refer_to_its_own_kind() -> None:
     svg = check(
         design_from("""
-t = Table("t", partition_key="pk")
+t = Table("things", partition_key="pk")
 class Category(Entity, table=t):
     key = Key("CATEGORY#{id}")
     id: Attr[str]

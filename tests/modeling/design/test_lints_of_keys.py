@@ -173,9 +173,9 @@ def test_one_entity_tables() -> None:
 
         return made
 
-    findings = found("one-entity-tables", alone("a"), alone("b"))
-    assert [each.subject for each in findings] == ["a", "b"]
-    assert found("one-entity-tables", alone("a"), shop_and_customers().table) == []
+    findings = found("one-entity-tables", alone("one"), alone("two"))
+    assert [each.subject for each in findings] == ["one", "two"]
+    assert found("one-entity-tables", alone("one"), shop_and_customers().table) == []
 
 
 # -- indexes
@@ -184,12 +184,12 @@ def test_one_entity_tables() -> None:
 def test_too_many_indexes() -> None:
     assert (
         "21 global indexes, and the service takes 20"
-        in one("too-many-indexes", table(*[gsi(f"g{number}") for number in range(21)])).message
+        in one("too-many-indexes", table(*[gsi(f"gsi{number}") for number in range(21)])).message
     )
-    local = [LocalIndex(f"l{number}", sort_key=f"s{number}") for number in range(6)]
+    local = [LocalIndex(f"lsi{number}", sort_key=f"s{number}") for number in range(6)]
     finding = one("too-many-indexes", table(*local))
     assert (finding.severity, "6 local indexes" in finding.message) == ("error", True)
-    assert found("too-many-indexes", table(*local[:5], *[gsi(f"g{number}") for number in range(20)])) == []
+    assert found("too-many-indexes", table(*local[:5], *[gsi(f"gsi{number}") for number in range(20)])) == []
 
 
 def test_unused_indexes() -> None:
@@ -203,15 +203,15 @@ def test_unused_indexes() -> None:
         name: Attr[str]
 
     unread, without = found("unused-indexes", things)
-    assert (unread.severity, unread.subject) == ("warning", "t.gsi1")
+    assert (unread.severity, unread.subject) == ("warning", "things.gsi1")
     assert "every write of Thing pays for it" in unread.message
-    assert (without.severity, without.subject) == ("note", "t.gsi2")
+    assert (without.severity, without.subject) == ("note", "things.gsi2")
 
     @pattern("By name")
     def by_name(name: str) -> Query[Thing]:
         return Thing.by_name.query(Thing.name == name)
 
-    assert [each.subject for each in found("unused-indexes", things)] == ["t.gsi2"]
+    assert [each.subject for each in found("unused-indexes", things)] == ["things.gsi2"]
 
 
 def test_needless_projections() -> None:
@@ -260,7 +260,7 @@ def test_costly_indexes() -> None:
 
     finding = one("costly-indexes", shop.table, workload=reading(1))
     assert (finding.subject, "50 write units a second to keep, for 0.5 read units" in finding.message) == (
-        "t.gsi1",
+        "things.gsi1",
         True,
     )
     assert found("costly-indexes", shop.table, workload=reading(100)) == []

@@ -44,7 +44,7 @@ def test_a_scan_says_how_much_it_reads() -> None:
     shop = shop_and_customers(lambda customer, order: Scan(order), allow_scan=True)
     customer = shop.table.entities["Customer"].kind
     sizes = Workload(Volume(shop.order, items=1024, item_bytes=1000), Volume(customer, items=1024, item_bytes=24))
-    assert "all of the table t (1 MB)" in one("scans", shop.table, workload=sizes).message
+    assert "all of the table things (1 MB)" in one("scans", shop.table, workload=sizes).message
 
 
 def test_wasteful_filters() -> None:
@@ -110,7 +110,9 @@ def test_long_answers() -> None:
 
 
 def test_unread_entities() -> None:
-    assert one("unread-entities", shop_and_customers(lambda c, o: Get(c, id="1")).table).subject == "Order"
+    unread = one("unread-entities", shop_and_customers(lambda c, o: Get(c, id="1")).table)
+    assert unread.subject == "Order"
+    assert unread.message.endswith('say so in the Workload: Accepted("unread-entities", Order, "its reason")')
     assert found("unread-entities", shop_and_customers().table) == []
 
 

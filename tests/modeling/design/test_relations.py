@@ -11,7 +11,7 @@ from torusdb.modeling.design.relations import many_to_many, name_tag
 TABLE = """
 swapped = GlobalIndex("swapped", partition_key="sk", sort_key="pk")
 by_group = GlobalIndex("groups", partition_key="group_pk", sort_key="group_sk")
-t = Table("t", partition_key="pk", sort_key="sk", indexes=[swapped, by_group])
+t = Table("things", partition_key="pk", sort_key="sk", indexes=[swapped, by_group])
 """
 
 
@@ -108,7 +108,7 @@ def test_parents_of_their_own_kind_are_told_by_their_name_only() -> None:
 
 
 def test_plain_keys_without_words_are_told_by_their_names() -> None:
-    table = 't = Table("t", partition_key="pk", sort_key="sk")\n'
+    table = 't = Table("things", partition_key="pk", sort_key="sk")\n'
     user = entity("User", '"{id}", "USER"', "id: Attr[str]")
     post = entity("Post", '"{user}", "POST#{number:04}"', "user: Attr[str]", "number: Attr[int]")
     group = entity("Group", '"{id}", "GROUP"', "id: Attr[str]")

@@ -85,7 +85,7 @@ def test_given_ones_win_and_the_others_refer_to_them() -> None:
 
 def test_a_module_names_them() -> None:
     source = """
-t = Table("t", partition_key="pk")
+t = Table("things", partition_key="pk")
 class Note(Entity, table=t):
     key = Key("NOTE#{id}")
     id: Attr[str]
@@ -165,7 +165,7 @@ def test_everything_that_can_be_stored_has_samples() -> None:
 @pytest.mark.parametrize("wanted", [1, 2, 30, 100])
 def test_numbers_fit_the_width_that_keys_have_for_them(wanted: int) -> None:
     design = design_from("""
-t = Table("t", partition_key="pk", sort_key="sk")
+t = Table("things", partition_key="pk", sort_key="sk")
 class Line(Entity, table=t):
     key = Key("ORDER#{order}", "{line:03}#{price:05.1}")
     order: Attr[str]
@@ -178,7 +178,7 @@ class Line(Entity, table=t):
 
 def test_texts_that_would_end_a_field_are_made_plainer() -> None:
     design = design_from("""
-t = Table("t", partition_key="pk", sort_key="sk")
+t = Table("things", partition_key="pk", sort_key="sk")
 class Shop(Entity, table=t):
     key = Key("{country} {city}", "{street} {email}")
     country: Attr[str]
@@ -192,7 +192,7 @@ class Shop(Entity, table=t):
 def test_where_there_cannot_be_so_many_there_are_fewer() -> None:
     design = design_from("""
 from typing import Literal
-t = Table("t", partition_key="pk", sort_key="sk")
+t = Table("things", partition_key="pk", sort_key="sk")
 class State(Entity, table=t):
     key = Key("STATE#{on}", "STATE")
     on: Attr[Literal["on", "off"]]
@@ -205,7 +205,7 @@ class Counter(Entity, table=t):
 
 def test_entities_that_refer_to_each_other() -> None:
     design = design_from("""
-t = Table("t", partition_key="pk", sort_key="sk")
+t = Table("things", partition_key="pk", sort_key="sk")
 class Team(Entity, table=t):
     key = Key("TEAM#{id}", "TEAM")
     id: Attr[str]
@@ -231,7 +231,7 @@ class Desk(Entity, table=t):
 
 def test_texts_that_are_called_as_the_parents_are_copies_too() -> None:
     design = design_from("""
-t = Table("t", partition_key="pk", sort_key="sk")
+t = Table("things", partition_key="pk", sort_key="sk")
 class Book(Entity, table=t):
     key = Key("BOOK#{isbn}", "BOOK")
     isbn: Attr[str]
@@ -252,7 +252,7 @@ class Loan(Entity, table=t):
 
 def test_the_first_of_a_tree_has_no_parent() -> None:
     design = design_from("""
-t = Table("t", partition_key="pk")
+t = Table("things", partition_key="pk")
 class Category(Entity, table=t):
     key = Key("CATEGORY#{id}")
     id: Attr[str]
@@ -272,7 +272,7 @@ class Even:
     def __post_init__(self):
         if self.number % 2:
             raise ValueError("odd")
-t = Table("t", partition_key="pk")
+t = Table("things", partition_key="pk")
 class Pair(Entity, table=t):
     key = Key("PAIR#{id}")
     id: Attr[str]
@@ -289,7 +289,7 @@ class Pair(Entity, table=t):
 def test_values_that_are_converted_are_made_as_the_program_has_them() -> None:
     source = """
 import fractions
-t = Table("t", partition_key="pk")
+t = Table("things", partition_key="pk")
 class Note(Entity, table=t):
     key = Key("NOTE#{id}")
     id: Attr[str]

@@ -65,10 +65,10 @@ def test_whatever_items_have_in_them_their_model_loads(values: dict[str, Any], k
 
 def hostile() -> Inferred:
     shape = TableShape(
-        HOSTILE,
+        "hostile",
         KeyAttribute(HOSTILE, "S"),
         SK,
-        (index(HOSTILE, KeyAttribute("b" + HOSTILE, "S")),),
+        (index("hostile", KeyAttribute("b" + HOSTILE, "S")),),
         TableOptions(tags={HOSTILE: HOSTILE}),
     )
     items = [
@@ -81,7 +81,7 @@ def hostile() -> Inferred:
 def test_what_stands_in_a_table_is_no_code() -> None:
     found = hostile()
     assert found.proof.exact == 3
-    assert found.table.name == HOSTILE
+    assert found.table.partition[0].name == HOSTILE
     assert found.table.options.tags == {HOSTILE: HOSTILE}
 
 

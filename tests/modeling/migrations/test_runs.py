@@ -220,7 +220,7 @@ def test_a_state_of_another_version_is_told(stage: Stage, tmp_path: Path) -> Non
 
 
 def test_positions_come_back_as_they_were(tmp_path: Path) -> None:
-    table = Table("t", partition_key="pk")
+    table = Table("things", partition_key="pk")
     progress = Progress.new(in_place(table, version=1, marker="_v")(added), 3)
     progress.positions = [True, False, {"pk": {"B": b"\x00\xff"}, "sk": {"N": "1.5"}}]
     assert Progress.from_json(progress.to_json(), "here") == progress

@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torusdb.cli.model.command import Commands, design_command, written
+
+if TYPE_CHECKING:
+    from torusdb.modeling.design import Design
 
 EXAMPLES = """\
 examples:
@@ -58,17 +62,40 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--json", action="store_true", help="Print the plan as JSON instead.")
 
 
+def _nothing_expected(file: str, design: Design) -> str:
+    """With the workload to write, of the design's own entities and patterns."""
+    entities = [model.name for table in design.tables for model in table.entities.values()]
+    patterns = [name for table in design.tables for name in table.patterns]
+    lines = [f"    Volume({name}, items=1_000_000, writes_per_second=10)," for name in entities]
+    lines += [f"    Rate({name}, per_second=100)," for name in patterns]
+    return "\n".join(
+        [
+            f"{file} does not say how much its tables will hold and how they will be used: write beside the model",
+            "",
+            "from torusdb.modeling.design import Rate, Volume, Workload",
+            "",
+            "workload = Workload(",
+            *lines,
+            ")",
+        ]
+    )
+
+
 def run(options: argparse.Namespace) -> int:
     import json
 
+    from torusdb.modeling import ModelError
     from torusdb.modeling.design import load_design, plan
     from torusdb.modeling.design.capacity import grown
     from torusdb.modeling.design.cost import US_EAST_1, read_prices
     from torusdb.modeling.design.growth import growth_svg
     from torusdb.modeling.design.report import FACTORS, as_values, markdown, terminal
 
+    design = load_design(options.file)
+    if not design.workload.volumes and not design.workload.rates:
+        raise ModelError(_nothing_expected(options.file, design))
     made = plan(
-        load_design(options.file),
+        design,
         prices=US_EAST_1 if options.prices is None else read_prices(options.prices),
         utilisation=options.utilisation,
         average_load=options.average_load,

@@ -13,11 +13,11 @@ from typing import Any, Final, Generic, TypeVar
 from torusdb.modeling.batches import pause_after
 from torusdb.modeling.context import Context
 from torusdb.modeling.entity import Entity
-from torusdb.modeling.errors import ConditionFailed, ModelError, PlanRefused, TransactionFailed
+from torusdb.modeling.errors import REASON_FAILED, ConditionFailed, ModelError, PlanRefused, TransactionFailed
 from torusdb.modeling.plans import Get, Put, Ref, Write, ref_of
 from torusdb.modeling.steps import Work, error_code
 from torusdb.modeling.tasks import Task, transaction_work, work_of
-from torusdb.modeling.transactions import PASSING_REASONS, REASON_FAILED
+from torusdb.modeling.transactions import PASSING_REASONS
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)

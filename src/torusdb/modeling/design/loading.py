@@ -66,8 +66,11 @@ def load_module(source: str) -> ModuleType:
     sys.path.insert(0, str(root))
     try:
         return _imported(name, path)
-    except ModelingError:
-        raise
+    except ModelingError as error:
+        place = _place(error, root)
+        if not place:
+            raise
+        raise ModelError(f"{error}{place}") from error
     except Exception as error:  # whatever the user's own source raises
         raise ModelError(
             f"{source} cannot be imported: {type(error).__name__}: {error}{_place(error, root)}"

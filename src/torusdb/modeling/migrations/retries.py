@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from torusdb.modeling.errors import REASON_FAILED
 from torusdb.modeling.steps import Pause, Request, Work, error_code
-from torusdb.modeling.transactions import CANCELED, NO_PART, PASSING_REASONS, REASON_FAILED
+from torusdb.modeling.transactions import CANCELED, NO_PART, PASSING_REASONS
 from torusdb.modeling.writes import CONDITION_FAILED
 from torusdb.streams.calls import TRANSIENT, back_off
 

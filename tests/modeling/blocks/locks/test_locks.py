@@ -318,7 +318,7 @@ def test_an_asynchronous_store_does_the_same(db: Database, store: Store, clock: 
 
 
 def test_what_is_no_lock_is_refused() -> None:
-    table = Table("t", partition_key="pk")
+    table = Table("things", partition_key="pk")
 
     class Other(LockItem, table=table):
         key = Key("LOCK#{name}#{token}")

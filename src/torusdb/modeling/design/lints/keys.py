@@ -26,7 +26,8 @@ def low_cardinality(facts: Facts) -> Remarks:
         yield warning(
             key,
             f"all {key.model.name} entities share {known} ({_templates(key)}), whose reads and writes one partition "
-            "each has to bear; declare its Volume and the Rates of its patterns so that it can be judged, or "
+            f"each has to bear; give a Workload a Volume({key.model.name}, …) and a Rate(…) of each pattern that reads "
+            "it, so that it can be judged, or "
             + ("spread it with shards= and shard_by=" if key.shards == 1 else "raise the number of its shards"),
         )
 

@@ -114,7 +114,9 @@ def unread_entities(facts: Facts) -> Remarks:
         if not any(model in access.models for access in facts.accesses.values()):
             yield note(
                 model,
-                "no pattern reads it; declare how it is read, since keys follow from access patterns, or remove it",
+                "no pattern reads it; declare how it is read, since keys follow from access patterns, or remove it; "
+                "where only transactions look at it, or others read it, say so in the Workload: "
+                f'Accepted("unread-entities", {model.name}, "its reason")',
             )
 
 
