@@ -22,11 +22,11 @@ from torusdb.modeling.blocks.following import image_of, latest_of, name_of_item,
 from torusdb.modeling.changes import Change
 from torusdb.modeling.context import Context
 from torusdb.modeling.entity import Entity
-from torusdb.modeling.errors import TransactionFailed
+from torusdb.modeling.errors import REASON_FAILED, TransactionFailed
 from torusdb.modeling.plans import BatchGet, Put, Ref, Write, model_of
 from torusdb.modeling.steps import Work
 from torusdb.modeling.tasks import Task, transaction_work, work_of
-from torusdb.modeling.transactions import PASSING_REASONS, REASON_FAILED, TRANSACTION_ACTIONS_MAX
+from torusdb.modeling.transactions import PASSING_REASONS, TRANSACTION_ACTIONS_MAX
 from torusdb.modeling.upserts import Upsert
 
 E = TypeVar("E", bound=Entity)
