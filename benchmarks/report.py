@@ -25,6 +25,9 @@ def significant(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
+SECTIONS = ["run", "growth"]
+
+
 def replace_section(page: str, name: str, text: str) -> str:
     """The page with what stands between the markers of `name` replaced."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
@@ -33,6 +36,13 @@ def replace_section(page: str, name: str, text: str) -> str:
     if not (found_begin and found_end):
         raise ValueError(f"the page has no markers {begin} and {end}")
     return f"{head}{begin}\n\n{text.strip()}\n\n{end}{tail}"
+
+
+def empty_page() -> str:
+    """For a directory that has none yet: figures of an hour are not to be lost for want of markers."""
+    return (
+        "# Benchmarks\n\n" + "\n\n".join(f"<!-- {each}: begin -->\n\n<!-- {each}: end -->" for each in SECTIONS) + "\n"
+    )
 
 
 def run_section(results: Results) -> str:
@@ -187,4 +197,5 @@ def write(home: Path, name: str, results: Results) -> None:
     for file, drawn in draw(results).items():
         (home / plots.DIRECTORY / file).write_text(drawn)
     page = home / "RESULTS.md"
-    page.write_text(replace_section(page.read_text(), name, render(results)))
+    text = page.read_text() if page.exists() else empty_page()
+    page.write_text(replace_section(text, name, render(results)))

@@ -116,3 +116,10 @@ def test_each_size_of_items_has_its_own_tables(results: Results, add: AddFigure)
     text = report.run_section(results)
     assert text.count(f"#### 100,000 items of {SIZE}, 16 connections (wrk)") == 2
     assert text.count("#### 10,000 items of 10 KB, 16 connections (wrk)") == 2
+
+
+def test_an_empty_page_takes_all_sections() -> None:
+    page = report.empty_page()
+    for name in report.SECTIONS:
+        page = report.replace_section(page, name, f"figures of {name}")
+    assert [line for line in page.splitlines() if line.startswith("figures")] == ["figures of run", "figures of growth"]
