@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import concurrent.futures
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ import pytest
 from tests.modeling.migrations.conftest import new_things, thing, things
 from tests.modeling.migrations.test_ledgers import parts
 from torusdb import Database
-from torusdb.modeling.migrations import DONE, Means, MigrationError, NoState, Run, in_place, into_table
+from torusdb.modeling.migrations import DONE, Means, MigrationError, NoState, Run, Stopped, in_place, into_table
 from torusdb.modeling.scalars import Item
 
 pytest.importorskip("boto3", reason="these are tests of boto3")
@@ -78,43 +80,49 @@ def test_what_ends_one_worker_ends_all_and_is_told(means: Means) -> None:
     assert not any("_v" in item for item in items(means, "things"))
 
 
-INTERRUPTED = """
-import os, signal
-import torusdb
-from tests.modeling.migrations.conftest import thing, things
-from torusdb.modeling.migrations import Means, NoState, Run, Stopped, in_place
+def interrupted_wait(monkeypatch: pytest.MonkeyPatch, begun: threading.Event) -> None:
+    """Where the main thread is nearly all the time."""
+    wait, calls = concurrent.futures.wait, count()
 
-with torusdb.open() as db:
-    client = db.client()
-    client.create_table(**things.create_parameters())
-    for number in range(300):
-        client.put_item(TableName="things", Item=thing(f"thing {number}", x=number))
-    means = Means(client)
+    def interrupted(*args: Any, **options: Any) -> Any:
+        if next(calls) == 0:
+            assert begun.wait(WAIT_SECONDS_MAX)
+            raise KeyboardInterrupt
+        return wait(*args, **options)
 
-    def interrupted(item):
-        if item["pk"]["S"] == "thing 7":
-            os.kill(os.getpid(), signal.SIGINT)
-            assert means.stopping.wait(30)
+    monkeypatch.setattr(concurrent.futures, "wait", interrupted)
+
+
+def interrupted_start(monkeypatch: pytest.MonkeyPatch, begun: threading.Event) -> None:
+    """Where a worker has begun that the main thread has not been told of."""
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(self: ThreadPoolExecutor, *args: Any) -> Any:
+        submit(self, *args)
+        assert begun.wait(WAIT_SECONDS_MAX)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+
+
+@pytest.mark.parametrize("interrupt", [interrupted_wait, interrupted_start])
+def test_an_interrupt_ends_all_workers(
+    means: Means, monkeypatch: pytest.MonkeyPatch, interrupt: Callable[[pytest.MonkeyPatch, threading.Event], None]
+) -> None:
+    """As Ctrl-C does: the main thread waits for them, and no request is cut off."""
+    begun = threading.Event()
+
+    def converted(item: Item) -> Item:
+        begun.set()
+        assert means.stopping.wait(WAIT_SECONDS_MAX)
         return item
 
-    migration = in_place(things, version=2, marker="_v")(interrupted)
-    try:
+    interrupt(monkeypatch, begun)
+    threads = threading.active_count()
+    migration = in_place(things, version=2, marker="_v")(converted)
+    with pytest.raises(KeyboardInterrupt):
         Run(migration, means, NoState(), segments=4).migrate()
-    except KeyboardInterrupt:
-        print("interrupted")
-    print(sum("_v" in item for item in client.scan(TableName="things")["Items"]) < 300)
-    try:
-        Run(migration, means, NoState()).migrate()
-    except Stopped:
-        print("stopped")
-"""
-
-
-def test_an_interrupt_ends_all_workers() -> None:
-    """As Ctrl-C does: the main thread waits for them, and no request is cut off. In a process of its own, whose main
-    thread is nobody else's."""
-    ran = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=WAIT_SECONDS_MAX * 2, check=False
-    )
-    # Python itself may grumble on stderr where an interrupt finds it starting a thread.
-    assert ran.stdout.split() == ["interrupted", "True", "stopped"], ran.stderr
+    assert threading.active_count() == threads
+    assert not any("_v" in item for item in items(means, "things"))
+    with pytest.raises(Stopped):
+        means.check()
