@@ -82,7 +82,7 @@ def generate_data(
     """
     with _system(endpoint, directory) as system:
         if table.name in system.dynamodb.list_tables()["TableNames"]:
-            out.print(f"There is a table {table.name} already: drop it, or write into another directory")
+            out.print(f"There is a table {table.name} already: delete it, or write into another directory or server")
             raise typer.Exit(1)
         system.create_table(stream=False)
         count = _load_with_progress(system, generate(customers, seed), customers, workers)
@@ -133,6 +133,7 @@ def serve(
 def rank(endpoint: Annotated[str, typer.Option(metavar="URL", help="The server.")] = "http://127.0.0.1:8000") -> None:
     """Keep the ranking of representatives, following the table's stream until Ctrl-C."""
     consumer = at(endpoint).ranking_consumer()
+    out.print(f"follows the stream of {table.name} (Ctrl-C ends it)")
     try:
         consumer.run()
     except KeyboardInterrupt:

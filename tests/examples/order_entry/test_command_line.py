@@ -52,7 +52,7 @@ def test_data_are_made_in_a_directory_once(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     again = run("generate", "--customers", "20", "--directory", directory)
     assert again.exit_code == 1
-    assert "There is a table order_entry already: drop it, or write into another directory" in again.output
+    assert "There is a table order_entry already: delete it, or write into another directory or server" in again.output
     with in_this_process(directory) as system:
         assert system.store.run(ranking("2025-Q1")).all() != []
         assert "LatestStreamArn" in system.dynamodb.describe_table(TableName="order_entry")["Table"]
@@ -85,7 +85,7 @@ def test_the_ranking_of_a_server_is_kept_until_it_is_stopped(monkeypatch: pytest
         system.store.put_many(entities())
         order = place_order(system.store, "C1", [Line("P1", "W1", 2)])
         done = run("rank", "--endpoint", url)
-        assert (done.exit_code, done.output) == (0, "stopped\n")
+        assert (done.exit_code, done.output) == (0, "follows the stream of order_entry (Ctrl-C ends it)\nstopped\n")
         (sales,) = system.store.run(ranking(quarter_of(order.placed))).all()
         assert (sales.employee, sales.total) == ("E1", order.total)
         system.dynamodb.close()
