@@ -143,17 +143,21 @@ def count_work(count: Count[Any], context: Context) -> Work[int]:
 
 def _page_items(read: Read[Any], requests: list[Request]) -> tuple[int | None, int | None]:
     """What a request reads at most, and the first of each lane. Where some of what is read is thrown away, the limit
-    says nothing of that.
-
-    The first page of a lane is its part of the limit, and as much more as chance will rarely exceed (the number of
-    items that fall to a lane deviates by its root), since a second page is a request more."""
+    says nothing of that."""
     filtered = any("FilterExpression" in each.parameters for each in requests)
     limit = None if filtered else read.limit_items
     given = [each for each in (read.page_items, limit) if each is not None]
     if not given:
         return None, None
     items_max = min(given)
-    if limit is None or len(requests) == 1:
+    if limit is None:
         return items_max, items_max
-    share = limit / len(requests)
-    return items_max, min(items_max, ceil(share + PAGE_DEVIATIONS * sqrt(share)))
+    return items_max, min(items_max, first_page_items(limit, len(requests)))
+
+
+def first_page_items(limit: int, lanes: int) -> int:
+    """What each lane of a limited read is asked for at first: its part of the limit, and as much more as chance will
+    rarely exceed (the number of items that fall to a lane deviates by its root), since a second page is a request
+    more."""
+    share = limit / lanes
+    return min(limit, ceil(share + PAGE_DEVIATIONS * sqrt(share)))

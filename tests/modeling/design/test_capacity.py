@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.modeling.design.ordering import (
     Order,
     all_orders,
     customer,
+    first_of_status,
     of_status,
     orders,
     planned,
@@ -35,6 +37,7 @@ from torusdb.modeling import (
 from torusdb.modeling.design import Design, Rate, Samples, Volume, Workload, plan
 from torusdb.modeling.design.capacity import Plan, grown
 from torusdb.modeling.design.facts import Facts, Size
+from torusdb.modeling.design.loads import items_read
 from torusdb.modeling.design.sizes import item_bytes
 from torusdb.modeling.design.units import (
     partitions,
@@ -316,3 +319,15 @@ def test_items_are_measured_on_the_designs_own_samples() -> None:
     assert (long.bytes - short.bytes, long.source) == (1000, "its sample")
     of_volume = Workload(Volume(Event, items=1, sample=Event(id="1", text="x")))
     assert measured("x" * 1001, of_volume) == short, "the volume's own goes before"
+
+
+def test_shards_of_a_limited_query_read_their_first_page() -> None:
+    """The one that the kit asks for, and not the whole limit."""
+    (access,) = [
+        replace(each, limit=20)
+        for pattern, each in Facts(Design("shop", [shop], Workload())).accesses.items()
+        if pattern is first_of_status
+    ]
+    rate = Rate(first_of_status, per_second=1, items=20)
+    assert items_read(access, rate, 15) == 5
+    assert items_read(access, rate, 1) == 20
