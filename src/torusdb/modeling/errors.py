@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final
 
 REASON_FAILED: Final = "ConditionalCheckFailed"
@@ -55,6 +55,11 @@ class TransactionFailed(ModelingError):
     def __init__(self, message: str, reasons: Sequence[Reason | None]) -> None:
         super().__init__(message)
         self.reasons = list(reasons)
+
+    def is_only_for(self, codes: Set[str]) -> bool:
+        """Whether it was cancelled for reasons, and for none but these."""
+        found = {reason.code for reason in self.reasons if reason is not None}
+        return bool(found) and found <= codes
 
 
 class Contention(TransactionFailed):

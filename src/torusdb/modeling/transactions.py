@@ -178,8 +178,7 @@ def transact_work(decide: Callable[[TransactionWrites], Any], context: Context, 
             decided = yield Ask(partial(decide, transaction))
             yield from transaction.work()
         except TransactionFailed as error:
-            codes = {reason.code for reason in error.reasons if reason is not None}
-            if not codes or not codes <= CONTENTION_REASONS:
+            if not error.is_only_for(CONTENTION_REASONS):
                 raise
             failed = error
         else:

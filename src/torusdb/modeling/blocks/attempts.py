@@ -30,8 +30,7 @@ CONFLICT: Final = "TransactionConflictException"
 def is_passing(error: Exception) -> bool:
     """Whether only the moment was wrong."""
     if isinstance(error, TransactionFailed):
-        codes = {reason.code for reason in error.reasons if reason is not None}
-        return bool(codes) and codes <= PASSING_REASONS
+        return error.is_only_for(PASSING_REASONS)
     return error_code(error) == CONFLICT
 
 

@@ -142,6 +142,5 @@ class _Follow(Task[int], Generic[E]):
 def _was_overtaken(error: Exception) -> bool:
     """By another worker, which has moved a credit meanwhile; what is left is seen by reading again."""
     if isinstance(error, TransactionFailed):
-        codes = {reason.code for reason in error.reasons if reason is not None}
-        return bool(codes) and codes <= {REASON_FAILED, *PASSING_REASONS}
+        return error.is_only_for({REASON_FAILED, *PASSING_REASONS})
     return is_passing(error)
